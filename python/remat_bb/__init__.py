@@ -9,10 +9,10 @@ memory budget.
 >>> plan.peak_memory_bytes <= plan.budget_bytes
 True
 
-Plans are found by branch, price and cut and replayed step by step; bounds are over stage schedules:
-operators are computed for the first time in the order of the instance, and between two first
-computations each runs at most once, in that order. The guide is ``docs/reference/python.md`` of the
-project.
+:func:`solve` finds plans by branch, price and cut, and replays them step by step. Bounds hold for
+stage schedules: operators run for the first time in the order of the instance, and between two
+first runs each operator runs at most once, in that order. The guide is ``docs/reference/python.md``
+of the project.
 """
 
 from ._dropin import install, uninstall

@@ -1,8 +1,8 @@
-"""Installs what ``REMAT_BB_DROPIN`` names, when Python starts.
+"""Installs the replacements named in ``REMAT_BB_DROPIN`` when Python starts.
 
-``remat_bb_dropin.pth`` imports this module where the variable is set: ``pulp,cvxpy,scipy,gurobi``,
-or ``all``. Packages are patched when they are imported. Mistakes are told on standard error and
-end nothing.
+``remat_bb_dropin.pth`` imports this module if the variable is set, for example to
+``pulp,cvxpy,scipy,gurobi`` or ``all``. A package is patched right after its import. An error is
+printed on standard error, and Python goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VARIABLE = "REMAT_BB_DROPIN"
 
 
 def autoload(text: str) -> None:
-    """Installs what a text names."""
+    """Installs the names in a comma-separated text."""
     from ._dropin import HOMES, has_shim, install
     from .errors import RematError
 

@@ -14,8 +14,8 @@ STAND_INS = ("cbc", "gurobi_cl")
 
 def main() -> int:
     """Runs the command line with the arguments of this process; the exit code."""
-    # The command has its own ways with Ctrl-C. Python's handler would wait for the command's end.
+    # The command handles Ctrl-C itself. Python's handler would wait until the command returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # A link of another solver's name is how other tools call it.
+    # Other tools call the command through a link with the name of another solver.
     called = pathlib.Path(sys.argv[0]).stem
     return run_command([called if called in STAND_INS else "remat-bb", *sys.argv[1:]])

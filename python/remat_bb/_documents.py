@@ -11,12 +11,13 @@ from . import errors
 
 
 def text(document: Any, what: str, class_name: str) -> str:
-    """JSON text of a dictionary; ``what`` stands for it in errors, of the class of that name."""
+    """JSON text of a dictionary. Errors have the class ``class_name`` and call the dictionary
+    ``what``."""
     return json.dumps(_plain(document, "", what, getattr(errors, class_name)), allow_nan=False)
 
 
 def _plain(value: Any, path: str, what: str, error: type[errors.RematError]) -> Any:
-    """The value in types that JSON has: numbers of NumPy and the like are numbers."""
+    """The value in JSON's types; numbers of NumPy and similar libraries become plain numbers."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Orders of graphs, addresses of buffers, and both together."""
+"""Execution orders of graphs, addresses of buffers, and both together."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def order(
     budget: Budget | None = None,
     **options: Unpack[LimitOptions],
 ) -> Order:
-    """Finds the order of a graph's operators in which its peak memory is least, and a bound that no
-    order is below. Nothing is computed twice.
+    """Finds an execution order of a graph with the least peak memory, and a lower bound for all
+    orders. Each operator runs once.
 
     >>> import remat_bb
     >>> found = remat_bb.order("zoo:unet?batch=2")
@@ -39,14 +39,15 @@ def order(
     ('optimal', True)
 
     Args:
-        graph: a ``remat-order/1`` file or dictionary, or whatever an instance is made of.
+        graph: a ``remat-order/1`` file or dictionary, or any source of an :class:`Instance`.
         variant: the edges that orders respect: ``free``, ``sound``, ``sound+rng`` or ``ctl``.
-        budget: memory within which any order will do; a share is of the program order's peak.
+        budget: memory at which the search stops with the first order that fits; a share is of the
+            peak of the program's own order.
         options: :class:`LimitOptions`: ``time_limit``, ``threads``, ``seed``.
 
     Raises:
         InvalidInstance: for a graph that cannot be read.
-        InvalidArgument: for a variant that is unknown, or whose edges go round.
+        InvalidArgument: for an unknown variant, or one whose edges form a cycle.
     """
     return _native.order(graph, variant=variant, budget=budget, **options)
 
@@ -57,7 +58,7 @@ def plan_memory(
     variant: str = "sound+rng",
     **options: Unpack[LimitOptions],
 ) -> MemoryPlan:
-    """Finds an order and an address for everything that it takes, and a bound for both: an arena as
+    """Finds an execution order, an address for each buffer, and a lower bound for both. An arena as
     high as the bound of all orders is optimal among all orders and addresses.
 
     >>> import remat_bb
@@ -65,7 +66,7 @@ def plan_memory(
     >>> plan.status, plan.base_memory_bytes + plan.height_bytes == plan.bound
     ('optimal', True)
 
-    Args and exceptions are those of :func:`order`.
+    The arguments and exceptions are the same as for :func:`order`.
     """
     return _native.plan_memory(graph, variant=variant, **options)
 
@@ -76,7 +77,7 @@ def place(
     capacity: Budget | None = None,
     **options: Unpack[LimitOptions],
 ) -> Placement:
-    """Finds addresses of buffers with given lives, as low as possible or within a capacity.
+    """Finds addresses of buffers with given lives, with the least height or within a capacity.
 
     >>> import remat_bb
     >>> placed = remat_bb.place([(0, 2, 4), (1, 3, 8), (2, 4, 4)])
@@ -84,9 +85,10 @@ def place(
     ('optimal', 12, 12)
 
     Args:
-        lives: a table as MiniMalloc reads them, or tuples ``(begin, end, bytes)`` or
-            ``(begin, end, bytes, alignment)``; a life is from ``begin`` to before ``end``.
-        capacity: bytes within which any placement will do; a share is of the load.
+        lives: a table in MiniMalloc's format, or tuples ``(begin, end, bytes)`` or ``(begin, end,
+            bytes, alignment)``; a life begins at ``begin`` and ends before ``end``.
+        capacity: height at which the search stops with the first placement that fits; a share is of
+            the load.
 
     Raises:
         InvalidArgument: for lives that cannot be read or placed.
@@ -95,7 +97,7 @@ def place(
 
 
 def order_baselines(graph: InstanceSource, *, variant: str = "sound+rng") -> list[OrderBaseline]:
-    """Orders a graph by the known rules: the program's own order, breadth first, depth first, least
+    """Orders a graph by known rules: the program's own order, breadth first, depth first, least
     memory first, and others.
 
     >>> import remat_bb
@@ -104,13 +106,13 @@ def order_baselines(graph: InstanceSource, *, variant: str = "sound+rng") -> lis
     >>> all(rule.peak_memory_bytes >= best for rule in rules)
     True
 
-    Args and exceptions are those of :func:`order`.
+    The arguments and exceptions are the same as for :func:`order`.
     """
     return _native.order_baselines(graph, variant=variant)
 
 
 def place_baselines(lives: LivesSource, *, seed: int = 0) -> list[PlaceBaseline]:
-    """Places buffers the known ways: first fit, best fit, and those of XLA, TVM and OLLA.
+    """Places buffers by known methods: first fit, best fit, and the methods of XLA, TVM and OLLA.
 
     >>> import remat_bb
     >>> ways = remat_bb.place_baselines([(0, 2, 4), (1, 3, 8), (2, 4, 4)])
@@ -118,10 +120,10 @@ def place_baselines(lives: LivesSource, *, seed: int = 0) -> list[PlaceBaseline]
     12
 
     Args:
-        lives: as of :func:`place`.
-        seed: for the way that draws.
+        lives: as for :func:`place`.
+        seed: seed of the method that draws random numbers.
 
     Raises:
-        InvalidArgument: for lives that cannot be.
+        InvalidArgument: for lives that cannot be read or placed.
     """
     return _native.place_baselines(lives, seed=seed)

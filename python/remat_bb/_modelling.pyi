@@ -1,12 +1,12 @@
-"""Types of the native module's expressions, which :mod:`remat_bb.gurobi` is made of."""
+"""Types of the native module's expressions, the base of :mod:`remat_bb.gurobi`."""
 
 from typing import Any
 
 from typing_extensions import Self
 
 class Core:
-    """The part of a model that makes rows and columns; the class of Python's with all methods of
-    gurobipy is made of it."""
+    """The native base class of a model: makes rows and columns. :mod:`remat_bb.gurobi` derives the
+    class with all methods of gurobipy."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self: ...
     def _load(self, program: Any) -> Any:
@@ -22,7 +22,7 @@ class Core:
         """Adds a column."""
 
     def _add_vars(self, count: Any, lb: Any, ub: Any, obj: Any, vtype: Any, names: Any) -> Any:
-        """Adds columns: numbers and kinds are one for all or one for each."""
+        """Adds columns. Each number and kind is given once for all columns or once for each."""
 
     def addLConstr(self, lhs: Any, sense: Any = None, rhs: Any = None, name: Any = "") -> Any:
         """Adds a linear constraint: a relation, or left side, sense and right side."""
@@ -31,12 +31,12 @@ class Core:
         """Adds a constraint: a relation, or left side, sense and right side."""
 
     def _add_range(self, expr: Any, lower: Any, upper: Any, name: Any) -> Any:
-        """Adds the row of a linear expression between two sides."""
+        """Adds a row that holds a linear expression between two sides."""
 
     def _remove_vars(self, vars: Any) -> Any: ...
     def _remove_constrs(self, constrs: Any) -> Any: ...
     def _set_objective(self, expr: Any) -> Any:
-        """Sets costs and constant of the objective to those of a linear expression."""
+        """Sets the objective to a linear expression."""
 
     def _objective(self) -> Any:
         """The linear objective."""
@@ -58,67 +58,66 @@ class Core:
     def _coeff(self, constr: Any, var: Any) -> Any: ...
     def _set_coeff(self, constr: Any, var: Any, value: Any) -> Any: ...
     def _set_answer(self, answer: Any) -> Any:
-        """Takes the answer of a solve, or forgets it."""
+        """Stores the answer of a solve; ``None`` removes it."""
 
     def _starts(self) -> Any:
-        """Starts as points by handle, with NaN where they say nothing."""
+        """Starts as points by handle; NaN marks missing values."""
 
     def _hints(self) -> Any:
-        """Hints as a point by handle, with NaN where there is none; ``None`` without any."""
+        """Hints as a point by handle; NaN marks missing values. ``None`` without hints."""
 
     def _clear_starts(self) -> Any: ...
     def _set_start_number(self, number: Any) -> Any: ...
     def _set_solution_number(self, number: Any) -> Any: ...
     def _set_iis(self, rows: Any, lower: Any, upper: Any) -> Any: ...
     def _add_indicator(self, binvar: Any, value: Any, difference: Any, sense: Any) -> Any:
-        """Adds that a difference stands in a relation to 0 where a binary column has a value."""
+        """Adds an indicator: if a binary column has a value, a difference is in a relation to 0."""
 
     def _add_extremum(self, kind: Any, resvar: Any, vars: Any, constant: Any) -> Any:
-        """Adds that a column is the largest (``max``) or smallest of others and a constant."""
+        """Adds a column as the maximum (``max``) or minimum of others and a constant."""
 
     def _add_abs(self, resvar: Any, argvar: Any) -> Any:
-        """Adds that a column is the absolute value of another."""
+        """Sets a column equal to the absolute value of another."""
 
     def _add_logical(self, kind: Any, resvar: Any, vars: Any) -> Any:
-        """Adds that a binary column is the conjunction (``and``) or disjunction of others."""
+        """Sets a binary column equal to the conjunction (``and``) or disjunction of others."""
 
     def _add_norm(self, resvar: Any, vars: Any, which: Any) -> Any:
-        """Adds that a column is a norm of others: 0, 1 or infinity."""
+        """Sets a column equal to a norm of others: 0, 1 or infinity."""
 
     def _add_pieces(self, xvar: Any, yvar: Any, xpts: Any, ypts: Any) -> Any:
-        """Adds that a column is a function of another, linear between points."""
+        """Sets a column equal to a piecewise linear function of another, given by points."""
 
     def _add_sos(self, kind: Any, vars: Any, weights: Any) -> Any:
         """Adds an ordered set of type 1 or 2."""
 
     def _add_product_row(self, difference: Any, sense: Any, _name: Any) -> Any:
-        """Adds that an expression with products stands in a relation to 0."""
+        """Adds a constraint that relates an expression with products to 0."""
 
     def _remove_special(self, handle: Any) -> Any:
         """Removes a special constraint."""
 
     def _special_kinds(self) -> list[tuple[int, str]]:
-        """Handles of special constraints, each with what it is: ``indicator``, ``sos1``, ``sos2``,
-        or another kind."""
+        """Handles of special constraints, each with its kind: ``indicator``, ``sos1``, ``sos2``, or
+        another one."""
 
     def _has_special(self, handle: Any) -> bool:
-        """True if a special constraint is there: it goes with a column that it is about."""
+        """True if a special constraint exists. Removing one of its columns removes it."""
 
     def _set_pieces(self, var: Any, x: Any, y: Any) -> None:
-        """Sets a part of the objective that is linear between points; takes it away without
-        points."""
+        """Sets a piecewise linear term of the objective by its points; no points remove it."""
 
     def _pieces(self, var: Any) -> Any:
-        """Points of a part of the objective; none without one."""
+        """Points of a column's piecewise linear term; empty without one."""
 
     def _num_pieces(self) -> int:
-        """Number of columns that have such a part."""
+        """Number of columns with a piecewise linear term."""
 
     def _set_products(self, expr: Any) -> Any:
-        """Sets the products of the objective to those of an expression; none without one."""
+        """Sets the products of the objective from an expression; ``None`` removes them."""
 
     def _products(self) -> Any:
-        """The objective with its products; ``None`` where it has none."""
+        """The objective with its products; ``None`` without products."""
 
     @property
     def _program(self) -> Any:
@@ -157,7 +156,7 @@ class Var:
     def _handle(self) -> int: ...
     @property
     def index(self) -> int:
-        """Position among the variables of the model; -2 where it was removed."""
+        """Position among the variables of the model; -2 if removed."""
 
 class LinExpr:
     """A linear expression."""
@@ -273,12 +272,12 @@ class QuadExpr:
         """Removes all terms and the constant."""
 
 class TempConstr:
-    """A relation that no model has taken yet: an expression, and its sense towards 0."""
+    """A relation that is not part of a model yet: an expression and its sense towards 0."""
 
     def __rshift__(self, other: Any, /) -> Any: ...
     @property
     def _difference(self) -> Any:
-        """Left side less right side, as a linear or quadratic expression."""
+        """Left side minus right side, as a linear or quadratic expression."""
 
     @property
     def _sense(self) -> Any:
@@ -305,7 +304,7 @@ class Constr:
 
     @property
     def index(self) -> int:
-        """Position among the constraints of the model; -2 where it was removed."""
+        """Position among the constraints of the model; -2 if removed."""
 
     @property
     def _handle(self) -> int: ...

@@ -34,10 +34,10 @@ from ._types import (
 __version__: str
 
 class Instance:
-    """A training graph: operators in execution order, each with its cost and the size of its
-    output. Immutable.
+    """A training graph: operators in execution order, each with a cost and an output size.
+    Immutable.
 
-    Equal instances have equal operators, costs and sizes.
+    Instances are equal if their operators, costs and sizes are equal.
     """
 
     def __new__(cls, source: InstanceSource, /) -> Instance:
@@ -45,11 +45,11 @@ class Instance:
 
         Args:
             source: A path to a file (``remat-instance/1``, benchmark or NetworkX node-link JSON,
-                plain or gzipped), ``"zoo:MODEL?parameter=value"``, a dictionary with the content of
-                such a file, the bytes of one, a ``networkx.DiGraph``, or an instance.
+                plain or gzipped), ``"zoo:MODEL?parameter=value"``, the content of such a file as a
+                dictionary or as bytes, a ``networkx.DiGraph``, or an instance.
 
         Raises:
-            InvalidInstance: names file, field, value and what would be right.
+            InvalidInstance: the source is invalid; the message names file, field, value and remedy.
             FileError: the file cannot be opened.
         """
 
@@ -59,7 +59,7 @@ class Instance:
         lists them.
 
         Raises:
-            InvalidInstance: names the model or parameter and those that there are.
+            InvalidInstance: an unknown model or parameter; the message lists the known ones.
         """
 
     @property
@@ -78,11 +78,11 @@ class Instance:
 
     @property
     def cost_unit_nanoseconds(self) -> float | None:
-        """Length of a unit of cost in nanoseconds, where it is a time."""
+        """Length of a unit of cost in nanoseconds; ``None`` if the unit is not a time."""
 
     @property
     def has_implementations(self) -> bool:
-        """True if operators offer choices that only MONeT's program knows: implementations or
+        """True if operators offer choices that only MONeT's program has: implementations or
         in-place."""
 
     @property
@@ -91,8 +91,7 @@ class Instance:
 
     @property
     def fixed_bytes(self) -> int:
-        """Memory that is resident whatever the plan says: parameters, input, parameter
-        gradients."""
+        """Memory that is resident in every plan: parameters, input, parameter gradients."""
 
     @property
     def formulation(self) -> str:
@@ -104,51 +103,49 @@ class Instance:
 
     @property
     def peak_memory_bytes(self) -> int:
-        """Peak without recomputation, which percentages of budgets are of, under that program."""
+        """Peak without recomputation under that program; budgets in percent are shares of it."""
 
     @property
     def sha256(self) -> str:
-        """Digest of the content, as ``--json`` of the command has it."""
+        """SHA-256 digest of the content, as in the command's ``--json`` output."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The instance as a ``remat-instance/1`` document; ``Instance(document)`` is equal to
-        it."""
+        """The instance as a ``remat-instance/1`` document. ``Instance(document)`` equals the
+        instance."""
 
     def to_networkx(self) -> Any:
         """The instance as a ``networkx.DiGraph``: fields of the native format as attributes, edges
         from tensors to readers.
 
-        ``Instance(graph)`` is equal to it.
+        ``Instance(graph)`` equals the instance.
 
         Raises:
             RematError: NetworkX is not installed.
         """
 
     def save(self, path: str | os.PathLike[str], /) -> None:
-        """Writes a ``remat-instance/1`` file, gzipped where its name ends in ``.gz``; it is whole
-        or as it was.
+        """Writes a ``remat-instance/1`` file atomically, gzipped if its name ends in ``.gz``.
 
         Raises:
             FileError: in the words of the system.
         """
 
     def format_cost(self, cost: int, /) -> str:
-        """A cost in words: as a time where the unit is one (``1.228 s``), else with its unit."""
+        """A cost as text: as a time if the unit is one (``1.228 s``), else with its unit."""
 
 class Plan:
-    """A plan: what to compute, keep, free and compute again in a training step. Replayed,
-    immutable."""
+    """A plan: the statements that compute, keep, free and recompute tensors in a training step.
+    Replayed, immutable."""
 
     @staticmethod
     def load(instance: InstanceSource, source: PlanSource, /) -> Plan:
-        """Reads a plan or schedule of an instance and replays it; all numbers are those of the
-        replay.
+        """Reads a plan or schedule of an instance and replays it. All figures come from the replay.
 
-        :func:`verify` compares them with what the file claims.
+        :func:`verify` compares them with the figures in the file.
 
         Raises:
-            InvalidPlan: it cannot be read, or is of another instance.
-            PlanRefuted: it cannot be executed.
+            InvalidPlan: it cannot be read, or belongs to another instance. PlanRefuted: it cannot
+                be executed.
             FileError: the file cannot be opened.
         """
 
@@ -171,11 +168,11 @@ class Plan:
 
     @property
     def objective(self) -> int:
-        """Cost of the step by the replay; of a plan that copies to the host, its makespan."""
+        """Cost of the step by the replay; the makespan if the plan copies to the host."""
 
     @property
     def makespan(self) -> int:
-        """Time of the step: cost of all computations, and ``idle``."""
+        """Time of the step: the cost of all computations plus ``idle``."""
 
     @property
     def idle(self) -> int:
@@ -200,8 +197,8 @@ class Plan:
 
     @property
     def bound(self) -> int | None:
-        """Proven: no plan among those of ``bound_scope`` within the budget costs less. ``None``
-        without a search."""
+        """Proven lower bound on the cost of all plans of ``bound_scope`` within the budget;
+        ``None`` without a search."""
 
     @property
     def gap(self) -> float | None:
@@ -209,9 +206,9 @@ class Plan:
 
     @property
     def bound_scope(self) -> str | None:
-        """Plans that the bound covers: ``stage-schedules``; with ``reorder=True`` also
-        ``stage-schedules-in-this-order``, the order found, and ``all-plans``. ``None`` without a
-        search."""
+        """Plans that the bound covers: ``stage-schedules``. With ``reorder=True`` also
+        ``stage-schedules-in-this-order``, for the order found, and ``all-plans``. ``None`` without
+        a search."""
 
     @property
     def base_cost(self) -> int:
@@ -239,22 +236,21 @@ class Plan:
 
     @property
     def budget_bytes(self) -> int | None:
-        """The budget that it was made for, where one is recorded."""
+        """The budget of the plan, if one is recorded."""
 
     @property
     def seconds(self) -> float | None:
-        """Time that the search took; ``None`` without a search, 0 where other budgets of a frontier
-        settled it."""
+        """Time of the search; ``None`` without a search, 0 if other budgets of a frontier settled
+        the plan."""
 
     @property
     def search(self) -> dict[str, int | None] | None:
-        """Counters of the search: ``nodes``, ``lp_iterations``, ``moves``, ``None`` in
+        """Counters of the search: ``nodes``, ``lp_iterations``, ``moves``; ``None`` in
         frontiers."""
 
     @property
     def recomputed(self) -> dict[str, int]:
-        """Operators that are computed again, in execution order, with the times beyond the
-        first."""
+        """Recomputed operators in execution order, each with its number of recomputations."""
 
     @property
     def order(self) -> list[str]:
@@ -262,61 +258,59 @@ class Plan:
 
     @property
     def timeline(self) -> list[tuple[int, int]]:
-        """For each computation the cost of the step up to and including it, waiting for copies
-        included, and the bytes in use while it runs."""
+        """For each computation the cost of the step up to its end, with waiting for copies, and the
+        bytes in use while it runs."""
 
     @property
     def steps(self) -> list[tuple[Any, ...]]:
-        """The statements: ``("allocate", register, node)``, ``("compute", node, register)``, the
-        same with an implementation where the node has several, ``("deallocate", register)``, and
-        for copies ``("offload", register, buffer)``, ``("wait", buffer)``, ``("prefetch", buffer,
-        register)`` and ``("release", buffer)``."""
+        """The statements: ``("allocate", register, node)``, ``("compute", node, register)``, with
+        an implementation as a fourth entry if the node has several, and ``("deallocate",
+        register)``. Copies are ``("offload", register, buffer)``, ``("wait", buffer)``,
+        ``("prefetch", buffer, register)`` and ``("release", buffer)``."""
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as a ``remat-plan/1`` document."""
 
     def save(self, path: str | os.PathLike[str], /) -> None:
-        """Writes a ``remat-plan/1`` file, gzipped where its name ends in ``.gz``; it is whole or as
-        it was.
+        """Writes a ``remat-plan/1`` file atomically, gzipped if its name ends in ``.gz``.
 
         Raises:
             FileError: in the words of the system.
         """
 
     def explain(self, *, all: bool = False) -> str:
-        """The plan in words: what is computed again, for what, and whether the budget forced it."""
+        """The plan as text: recomputed tensors, their readers, and whether the budget forced the
+        recomputation."""
 
     def memory_svg(self) -> str:
-        """Memory over the step, beside the step without recomputation and the budget, as SVG
-        text."""
+        """Memory over the step, with the budget and the step without recomputation, as SVG text."""
 
     def schedule_svg(self) -> str:
         """Operators computed and tensors kept in each stage, as SVG text."""
 
     @property
     def arena_bytes(self) -> int | None:
-        """Size of the arena in which everything that the plan takes has an address; ``None``
-        without addresses."""
+        """Size of the arena that holds all memory of the plan; ``None`` without addresses."""
 
     @property
     def arena_bound_bytes(self) -> int | None:
-        """Proven: no arena for this plan and alignment is smaller. ``None`` unless it was placed
-        here."""
+        """Proven lower bound on the arena of this plan and alignment; ``None`` unless this process
+        placed the plan."""
 
     @property
     def alignment_bytes(self) -> int | None:
-        """The number of bytes that addresses are multiples of; ``None`` without addresses."""
+        """Alignment of addresses in bytes; ``None`` without addresses."""
 
     @property
     def fragmentation(self) -> float | None:
-        """``arena_bytes`` over ``peak_memory_bytes`` as a fraction, 0.0 if nothing is lost;
+        """Excess of ``arena_bytes`` over ``peak_memory_bytes`` as a fraction, 0.0 without loss;
         ``None`` without addresses."""
 
     @property
     def addresses(self) -> list[tuple[str, int, int, int]] | None:
-        """Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``, where
-        ``kind`` is ``"fixed"``, ``"tensor"`` or ``"workspace"``, and ``statement`` the position in
-        ``steps``; ``None`` without addresses."""
+        """Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``. ``kind`` is
+        ``"fixed"``, ``"tensor"`` or ``"workspace"``, and ``statement`` is the position in
+        ``steps``. ``None`` without addresses."""
 
     def place(
         self,
@@ -324,15 +318,15 @@ class Plan:
         alignment: int | None = None,
         **options: Unpack[LimitOptions],
     ) -> Plan:
-        """The plan with an address in one arena for everything that it takes, as small as it can
-        be.
+        """The plan with an address in one arena for all its memory; the search makes the arena as
+        small as it can.
 
         Args:
-            alignment: Number of bytes that offsets are multiples of, a power of two; by default as
-                the sizes suggest.
+            alignment: Alignment of offsets in bytes, a power of two; by default it follows from the
+                sizes.
 
         Raises:
-            InvalidArgument: for an alignment that is no power of two.
+            InvalidArgument: for an alignment that is not a power of two.
         """
 
     def addresses_svg(self) -> str:
@@ -345,7 +339,7 @@ class Plan:
     def _repr_svg_(self) -> str: ...
 
 class Progress:
-    """A look at a search in progress. Immutable."""
+    """The state of a search in progress. Immutable."""
 
     @property
     def seconds(self) -> float:
@@ -353,7 +347,7 @@ class Progress:
 
     @property
     def objective(self) -> int | None:
-        """Cost of the best plan so far; ``None`` before the first."""
+        """Cost of the incumbent; ``None`` before the first plan."""
 
     @property
     def bound(self) -> int:
@@ -373,14 +367,14 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Budgets of a frontier that are done."""
+        """Number of solved budgets of a frontier."""
 
     @property
     def total(self) -> int:
-        """Budgets of a frontier; 1 in a solve."""
+        """Number of budgets of a frontier; 1 in a solve."""
 
 class FrontierPoint:
-    """One budget's place on the frontier. Immutable."""
+    """One budget of a frontier with its plan and bound. Immutable."""
 
     @property
     def budget_bytes(self) -> int: ...
@@ -390,7 +384,7 @@ class FrontierPoint:
 
     @property
     def plan(self) -> Plan | None:
-        """The best plan, of this budget or of a smaller one."""
+        """The best plan, found for this budget or for a smaller one."""
 
     @property
     def objective(self) -> int | None:
@@ -412,8 +406,8 @@ class FrontierPoint:
     def host_peak_bytes(self) -> int | None: ...
     @property
     def bound(self) -> int | None:
-        """Proven lower bound, by this budget's solve or that of a larger one; ``None`` where
-        nothing fits."""
+        """Proven lower bound from the solve of this budget or of a larger one; ``None`` if the
+        budget is infeasible."""
 
     @property
     def gap(self) -> float | None: ...
@@ -421,24 +415,24 @@ class FrontierPoint:
     def bound_scope(self) -> str: ...
     @property
     def seconds(self) -> float:
-        """Time of its own solve; 0 where other budgets settled it."""
+        """Time of its own solve; 0 if other budgets settled it."""
 
     @property
     def infeasible_because(self) -> str | None:
-        """Reason why nothing fits, where that was proven."""
+        """Reason why the budget is infeasible, if that was proven."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it but the plan."""
+        """All fields except the plan."""
 
 class Frontier:
-    """Cost against memory of an instance: a sequence of points in ascending order of budgets.
+    """Cost against memory of an instance: a sequence of points in ascending order of their budgets.
     Immutable."""
 
     @property
     def instance(self) -> Instance: ...
     @property
     def interrupted(self) -> bool:
-        """True if Ctrl-C ended it: budgets that were not reached have no point."""
+        """True if Ctrl-C ended the search. Unreached budgets have no point."""
 
     @property
     def plain_peak_memory_bytes(self) -> int:
@@ -470,7 +464,7 @@ class Baseline:
 
     @property
     def plan(self) -> Plan | None:
-        """Its plan, which may need more than the budget."""
+        """Its plan, which may exceed the budget."""
 
     @property
     def objective(self) -> int | None:
@@ -489,7 +483,7 @@ class MaxBatch:
 
     @property
     def batch(self) -> int | None:
-        """The largest batch with a plan; ``None`` where not even 1 has one."""
+        """The largest batch with a plan; ``None`` if not even batch 1 has a plan."""
 
     @property
     def objective(self) -> int | None:
@@ -499,7 +493,7 @@ class MaxBatch:
     def peak_memory_bytes(self) -> int | None: ...
     @property
     def proven_too_large(self) -> int | None:
-        """The smallest batch of which it was proven that it cannot be trained."""
+        """The smallest batch that is proven to be too large."""
 
     @property
     def exact(self) -> bool:
@@ -507,16 +501,15 @@ class MaxBatch:
 
     @property
     def asked(self) -> list[tuple[int, str]]:
-        """Batches in the order in which they were asked for, each with ``yes``, ``no`` or
-        ``unknown``."""
+        """Tried batches in order, each with ``yes``, ``no`` or ``unknown``."""
 
 class Order:
-    """An order of a graph's operators and what is proven of its peak. Immutable."""
+    """An execution order of a graph with a proven lower bound on the peak. Immutable."""
 
     @property
     def status(self) -> str:
-        """``optimal``, ``feasible`` (the bound is below), ``infeasible`` (no order fits into the
-        budget) or ``interrupted``."""
+        """``optimal``, ``feasible`` (the bound is below the peak), ``infeasible`` (no order fits
+        the budget) or ``interrupted``."""
 
     @property
     def order(self) -> list[int]:
@@ -530,7 +523,7 @@ class Order:
     def peak_memory_bytes(self) -> int: ...
     @property
     def bound(self) -> int:
-        """Bytes that no order of the variant needs less than."""
+        """Proven lower bound on the peak of all orders of the variant, in bytes."""
 
     @property
     def gap(self) -> float: ...
@@ -540,7 +533,7 @@ class Order:
 
     @property
     def program_peak_bytes(self) -> int | None:
-        """Peak of the program's own order; ``None`` where the variant does not allow it."""
+        """Peak of the program's own order; ``None`` if the variant does not allow that order."""
 
     @property
     def seconds(self) -> float: ...
@@ -550,7 +543,7 @@ class Order:
     def save(self, path: str | os.PathLike[str]) -> None: ...
 
 class OrderBaseline:
-    """The order that a rule finds. Immutable."""
+    """The order found by a rule. Immutable."""
 
     @property
     def name(self) -> str: ...
@@ -563,7 +556,7 @@ class OrderBaseline:
         """Memory of the order, resident memory included."""
 
 class PlaceBaseline:
-    """The addresses that a known way finds, or why it finds none. Immutable."""
+    """The addresses found by a known method, or the reason why it fails. Immutable."""
 
     @property
     def name(self) -> str: ...
@@ -580,7 +573,7 @@ class PlaceBaseline:
         """Reason why there are no addresses."""
 
 class MemoryPlan:
-    """An order with an address for everything that it takes. Immutable."""
+    """An execution order with an address for each piece of its memory. Immutable."""
 
     @property
     def status(self) -> str: ...
@@ -588,15 +581,15 @@ class MemoryPlan:
     def order(self) -> list[int]: ...
     @property
     def offsets(self) -> dict[str, int]:
-        """Offsets in the arena, by what has them: ``tensor 3``, ``workspace 7``."""
+        """Offsets in the arena by name, such as ``tensor 3`` or ``workspace 7``."""
 
     @property
     def peak_memory_bytes(self) -> int:
-        """Resident memory and the arena."""
+        """Size of resident memory and the arena."""
 
     @property
     def bound(self) -> int:
-        """Bytes that no order with any addresses needs less than."""
+        """Proven lower bound on memory for all orders and addresses, in bytes."""
 
     @property
     def gap(self) -> float: ...
@@ -618,7 +611,7 @@ class MemoryPlan:
     def save(self, path: str | os.PathLike[str]) -> None: ...
 
 class Placement:
-    """Addresses of buffers, and what is proven of their height. Immutable."""
+    """Addresses of buffers, with a proven lower bound on their height. Immutable."""
 
     @property
     def status(self) -> str: ...
@@ -634,13 +627,13 @@ class Placement:
     def gap(self) -> float: ...
     @property
     def load_bytes(self) -> int:
-        """The largest sum of sizes that are live at one moment."""
+        """The largest sum of sizes of buffers that are live at the same time."""
 
     @property
     def seconds(self) -> float: ...
 
 class Verified:
-    """Findings of a replay that confirms what a plan or schedule records. Immutable."""
+    """Figures of a replay that confirms a plan or schedule. Immutable."""
 
     @property
     def kind(self) -> str:
@@ -660,19 +653,19 @@ class Verified:
     def peak_at(self) -> str: ...
     @property
     def budget_bytes(self) -> int | None:
-        """The budget that it keeps, if there is one."""
+        """The budget that the plan keeps, if it has one."""
 
     @property
     def computations(self) -> int: ...
     @property
     def stage_schedule(self) -> bool:
-        """True if bounds of :func:`solve` hold for it."""
+        """True if bounds of :func:`solve` apply to the plan."""
 
     @property
     def no_stage_schedule_because(self) -> str | None: ...
     @property
     def stage_schedule_with_copies(self) -> bool:
-        """True if bounds with a link are over plans like it."""
+        """True if bounds with a link apply to the plan."""
 
     @property
     def idle(self) -> int:
@@ -751,26 +744,26 @@ def order_baselines(
 ) -> list[OrderBaseline]: ...
 def place_baselines(lives: Any, *, seed: int = 0) -> list[PlaceBaseline]: ...
 def knapsack(weights: list[int], profits: list[int], capacity: int) -> tuple[list[int], bool]:
-    """Indices of the items whose profits sum up to the most while their weights keep a capacity,
-    and true if no choice is worth more (false where memory ended the search).
+    """Solves a 0/1 knapsack problem: indices of items with the largest total profit within the
+    capacity, and true if they are proven optimal (false if memory ended the search).
 
     Raises:
         InvalidArgument: for lists of different lengths, and sums of 2^64 or more.
     """
 
 def format_bytes(bytes: int, /) -> str:
-    """A size in words with a binary unit: ``5.02 GiB``."""
+    """A size as text with a binary unit: ``5.02 GiB``."""
 
 def host_link(text: str, /) -> dict[str, Any]:
     """Reads a link: ``"pcie3"``, ``"pcie4"``, ``"pcie5"``, ``"gh200"``, ``"gb300"``, a speed such
-    as ``"12GB/s"``, or one each way, ``"24GB/s,50GB/s"``.
+    as ``"12GB/s"``, or a speed for each direction, ``"24GB/s,50GB/s"``.
 
     Returns:
-        It as ``host_link`` of a ``remat-instance/1`` document: ``to_host_bytes_per_second``,
+        The ``host_link`` of a ``remat-instance/1`` document: ``to_host_bytes_per_second``,
         ``from_host_bytes_per_second``, ``latency_ns`` and ``duplex``.
 
     Raises:
-        InvalidArgument: the text is none of these.
+        InvalidArgument: the text is no link.
     """
 
 def zoo_models() -> list[dict[str, Any]]:
@@ -778,11 +771,11 @@ def zoo_models() -> list[dict[str, Any]]:
     and meaning."""
 
 def parse_seconds(time_limit: Duration, /) -> float:
-    """A time limit in seconds, as it is given to :func:`solve`.
+    """Converts a time limit of :func:`solve` to seconds.
 
     Raises:
-        InvalidArgument: quotes it and says what is taken.
+        InvalidArgument: the text is invalid; the message quotes it and lists valid forms.
     """
 
 def run_command(arguments: list[str]) -> int:
-    """Runs the command line, the program's name first, and returns its exit code."""
+    """Runs the command line and returns its exit code; the first argument is the program's name."""

@@ -1,9 +1,9 @@
 """Instances from and to ``networkx.DiGraph``.
 
-A graph that :func:`graph` made, or that has ``schema="remat-instance/1"`` among its attributes, is
-read by the fields of the native format: each node's attributes are the fields of its entry, edges
-are its needs. Any other graph is read as NetworkX node-link data, with a cost and a size at each
-node (``docs/reference/formats.md``).
+A graph with the attribute ``schema="remat-instance/1"``, such as one that :func:`graph` made, has
+the fields of the native format. The attributes of a node are the fields of its entry, and edges are
+needs. Any other graph is read as NetworkX node-link data, with a cost and a size at each node
+(``docs/reference/formats.md``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LISTS = ("needs", "passing")
 
 
 def document(graph: Any) -> dict[str, Any]:
-    """The document of a graph: native where its attributes say so, else node-link.
+    """The document of a graph: native if its attributes say so, else node-link.
 
     Raises:
         InvalidInstance: for an undirected graph or one with parallel edges, and for edges that
@@ -46,7 +46,7 @@ def graph(document: dict[str, Any]) -> Any:
     """The ``networkx.DiGraph`` of a native document: nodes by name, in the order of the document.
 
     Raises:
-        RematError: where NetworkX is not installed.
+        RematError: NetworkX is not installed.
     """
     try:
         networkx = import_module("networkx")
@@ -57,7 +57,7 @@ def graph(document: dict[str, Any]) -> Any:
     names = [node["name"] for node in nodes]
 
     def named(fields: dict[str, Any]) -> dict[str, Any]:
-        """The fields with names in the place of positions."""
+        """The fields with names instead of positions."""
         out = dict(fields)
         for field in _SINGLE:
             if field in out:
@@ -114,7 +114,7 @@ def _native(graph: Any) -> dict[str, Any]:
 
 
 def _key(node: Any) -> Any:
-    """A node's id as node-link data has it: text or an integer."""
+    """The id of a node in node-link data: text or an integer."""
     if isinstance(node, str) or (isinstance(node, int) and not isinstance(node, bool)):
         return node
     return str(node)

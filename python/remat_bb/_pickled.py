@@ -1,4 +1,4 @@
-"""Objects out of pickles."""
+"""Restoring of pickled objects."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from . import _native
 
 
 def restore(kind: str, state: tuple[Any, ...]) -> Any:
-    """The object of a native class, by its name, with its state."""
+    """An object of the native class ``kind`` with the given state."""
     return getattr(_native, kind).__restored__(*state)

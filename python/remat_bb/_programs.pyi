@@ -1,4 +1,4 @@
-"""Types of the native module's programs of any kind. Times are in seconds."""
+"""Types of the native module's general programs. Times are in seconds."""
 
 import os
 from collections.abc import Callable
@@ -7,25 +7,25 @@ from typing import Any
 from ._types import Duration
 
 class Program:
-    """A linear or mixed-integer program of any kind, under edit.
+    """A general linear or mixed-integer program that can be edited.
 
-    Columns and rows have handles, which are numbers from 0 up in order of creation: they keep
-    their meaning when others are removed. Vectors by handle have NaN where a column or row was
-    removed. Bounds and sides beyond 1e20 are infinite. Vectors are NumPy arrays or sequences.
+    Columns and rows have handles: numbers from 0 up in order of creation. A handle stays valid when
+    others are removed. Vectors by handle have NaN for removed columns or rows. Bounds and sides
+    beyond 1e20 are infinite. Vectors are NumPy arrays or sequences.
     """
 
     def __new__(cls, name: str = "", *, maximise: bool = False) -> Program: ...
     @staticmethod
     def read(path: str | os.PathLike[str], /) -> Program:
-        """A program of an MPS or LP file (``.lp``), plain or gzipped: handles are its columns and
-        rows in order.
+        """Reads an MPS or LP file (``.lp``), plain or gzipped. Handles follow the order of columns
+        and rows in the file.
 
         Raises:
-            RematError: names file, line and what would be right.
+            RematError: the file cannot be read; the message names file, line and remedy.
         """
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes an LP file (``.lp``) or an MPS file, gzipped where the name ends in ``.gz``."""
+        """Writes an LP file (``.lp``) or an MPS file, gzipped if the name ends in ``.gz``."""
 
     def add_cols(
         self, lower: Any, upper: Any, cost: Any, kinds: str, names: list[str] | None = None
@@ -34,8 +34,8 @@ class Program:
 
         Args:
             lower, upper, cost: Vectors of the same length.
-            kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer; ``S`` and ``N``
-                are 0 or within their bounds, continuous and integer.
+            kinds: A letter for each column: ``C`` continuous, ``B`` binary, ``I`` integer, ``S``
+                semicontinuous (0 or within its bounds), ``N`` semi-integer.
 
         Returns:
             The handle of the first; others follow.
@@ -57,8 +57,8 @@ class Program:
 
         Args:
             lower, upper: Sides of each row.
-            starts: Positions where the entries of each row begin, and their number at the end.
-            indices, values: Handles of columns, and entries; those of the same column of a row are
+            starts: Position of the first entry of each row, and at the end the number of entries.
+            indices, values: Handles of columns, and entries. Entries of the same row and column are
                 added up.
 
         Returns:
@@ -102,22 +102,22 @@ class Program:
         """Entries of a row: handles of columns, and numbers."""
 
     def col_name(self, col: int) -> str | None:
-        """Name of a column, where it was given one."""
+        """Name of a column; ``None`` if it was given no name."""
 
     def row_name(self, row: int) -> str | None:
-        """Name of a row, where it was given one."""
+        """Name of a row; ``None`` if it was given no name."""
 
     def col_of_name(self, name: str) -> int | None:
-        """Handle of the column of a name; without one of its own its name is its handle behind a
-        ``C``. ``None`` where there is none."""
+        """Handle of the column with a name; ``None`` if there is no such column. An unnamed column
+        is called ``C`` and its handle."""
 
     def row_of_name(self, name: str) -> int | None:
-        """Handle of the row of a name; without one of its own its name is its handle behind an
-        ``R``. ``None`` where there is none."""
+        """Handle of the row with a name; ``None`` if there is no such row. An unnamed row is called
+        ``R`` and its handle."""
 
     @property
     def needs_search(self) -> bool:
-        """True if it takes a search: any column is to be integer, or something is no linear row."""
+        """True if the program needs a search: it has integer columns or special constraints."""
 
     @property
     def cols(self) -> list[int]:
@@ -129,8 +129,8 @@ class Program:
 
     @property
     def rounded(self) -> str | None:
-        """The first number of the file that it was read from that has more digits than a double
-        holds, and was rounded, with its place; ``None`` without one."""
+        """The first number of the source file that was rounded because it has more digits than a
+        double holds, with its place; ``None`` if every number is exact."""
 
     @property
     def num_cols(self) -> int:
@@ -146,7 +146,7 @@ class Program:
 
     @property
     def has_integers(self) -> bool:
-        """True if any column is to be integer."""
+        """True if any column is integer."""
 
     @property
     def name(self) -> str:
@@ -156,7 +156,7 @@ class Program:
     def name(self, name: str) -> None: ...
     @property
     def maximise(self) -> bool:
-        """True if the objective is to be as large as it can."""
+        """True if the objective is maximised."""
 
     @maximise.setter
     def maximise(self, maximise: bool) -> None: ...
@@ -170,13 +170,13 @@ class Program:
         """Finds the best point with the values of a start, on one thread and within small limits.
 
         Args:
-            start: Values by handle, with NaN where it says nothing.
+            start: Values by handle; NaN marks missing values.
 
         Returns:
-            Objective and values; ``None`` where nothing is found.
+            Objective and values; ``None`` if no point is found.
 
         Raises:
-            InvalidArgument: ``start`` is no vector of finite numbers and NaN, or is too long.
+            InvalidArgument: ``start`` is not a vector of finite numbers and NaN, or is too long.
         """
 
     def solve(
@@ -218,46 +218,48 @@ class Program:
         lazy_rows: bool = False,
         at_nodes: bool = False,
     ) -> Answer:
-        """Solves the program: a published rematerialization program that is recognised as such,
-        whatever else by the simplex methods or branch and cut.
+        """Solves the program. A recognised published rematerialization program has its own search;
+        all others are solved by the simplex methods or branch and cut.
 
         Args:
-            gap, absolute_gap: Differences of objective and bound at which a search ends; 1e-7 and
-                1e-9 by default.
-            node_limit, iteration_limit, work_limit, memory_limit: Limits of the search, of linear
-                programs, of both in deterministic units, and in bytes of open nodes.
-            cutoff: Only better points are wanted.
-            pool_size: Number of points found that are kept.
+            gap, absolute_gap: Relative and absolute gap at which a search ends; 1e-7 and 1e-9 by
+                default.
+            node_limit, iteration_limit, work_limit, memory_limit: Limits on nodes of the search, on
+                simplex iterations of linear programs, on deterministic units of work, and on bytes
+                of open nodes.
+            cutoff: Objective that points must improve on.
+            pool_size: Number of points that are kept.
             starts: Points by handle to start from.
-            hints: A point as a start that is tried after those. Of starts and hints that have NaN,
-                the rest is searched for with the numbers fixed.
-            objectives: Objectives in place of the program's, each ``((cols, values, constant),
-                priority, weight, abstol, reltol)``: those of greater priority first; later ones may
-                make them worse by the larger of both tolerances.
+            hints: A point that is tried after the starts. Missing values (NaN) of starts and hints
+                are searched for with the given values fixed.
+            objectives: Objectives that replace the program's own, each ``((cols, values, constant),
+                priority, weight, abstol, reltol)``. Higher priorities are solved first; later
+                objectives may worsen them by the larger of both tolerances.
             best_points: True finds the ``pool_size`` best points, distinct in the integer columns,
                 in exact order.
-            pool_gap, pool_absolute_gap: Largest difference of those to the best, as a share of it
-                and in its unit.
-            recognise: False leaves everything to the general search.
-            exact: True settles the answer in rational numbers (``Answer.exact``); gaps that are
-                not given are then 0.
+            pool_gap, pool_absolute_gap: Largest relative and absolute difference of the points in
+                the pool from the best.
+            recognise: False always uses the general search.
+            exact: True proves the answer in rational arithmetic (``Answer.exact``); gaps are then 0
+                by default.
             stop: Ends the solve when it is set.
             algorithm: For linear programs: ``auto``, ``primal``, ``dual`` or ``barrier``.
-            on_progress: Takes a look now and then.
-            on_point: Takes objective and values of each better point, and holds the search up.
-            separate: Takes values, objective, and True if all integers are whole; returns rows that
-                hold for every point, each ``(cols, values, lower, upper)``.
-            suggest: Returns points to be tried, by handle, with NaN where they say nothing.
-            lazy_rows: True asks ``separate`` about each point before it counts: its rows are part
-                of the program.
-            at_nodes: True asks ``separate`` and ``suggest`` at the nodes of the search.
+            on_progress: Called with the state of the search from time to time.
+            on_point: Called with objective and values of each new incumbent; the search waits for
+                it.
+            separate: Called with values, objective, and True if all integer columns are integral;
+                returns valid rows, each ``(cols, values, lower, upper)``.
+            suggest: Returns points to be tried, by handle; NaN marks missing values.
+            lazy_rows: True calls ``separate`` for each point before the point counts: the returned
+                rows are part of the program.
+            at_nodes: True calls ``separate`` and ``suggest`` at the nodes of the search.
 
         Returns:
-            The answer. Ctrl-C ends the search with the best point so far; where there is none,
-            it is raised.
+            The answer. Ctrl-C ends the search with the best point so far; without a point
+            ``KeyboardInterrupt`` is raised.
 
         Raises:
-            InvalidArgument: names the setting.
+            InvalidArgument: a setting is invalid; the message names it.
         """
 
     def find_iis(
@@ -267,18 +269,20 @@ class Program:
         threads: int | None = None,
         stop: Stop | None = None,
     ) -> Iis | None:
-        """Finds rows, bounds and special constraints that no point satisfies together, none of
-        which can be left out. Ctrl-C and the time limit end it with what is found so far.
+        """Finds an irreducible infeasible subsystem: rows, bounds and special constraints that no
+        point satisfies together, each of which is needed. Ctrl-C and the time limit end the search
+        with the subsystem found so far.
 
         Returns:
-            ``None`` where the program has a point.
+            The subsystem; ``None`` if the program is feasible.
 
         Raises:
-            InvalidArgument: within the limits there is no proof that the program is infeasible.
+            InvalidArgument: infeasibility was not proven within the limits.
         """
 
 class Iis:
-    """Rows, bounds and special constraints that no point satisfies together."""
+    """An infeasible subsystem: rows, bounds and special constraints that no point satisfies
+    together."""
 
     @property
     def rows(self) -> list[int]:
@@ -290,25 +294,25 @@ class Iis:
 
     @property
     def upper(self) -> list[int]:
-        """Handles of columns whose upper bound is in it."""
+        """Handles of columns whose upper bound is a member."""
 
     @property
     def minimal(self) -> bool:
-        """True if it was proven that nothing can be left out."""
+        """True if every member is proven to be needed."""
 
     @property
     def lower(self) -> list[int]:
-        """Handles of columns whose lower bound is in it."""
+        """Handles of columns whose lower bound is a member."""
 
 class Stop:
-    """A flag that ends a solve with the best point so far, from any thread."""
+    """A flag that any thread can set to end a solve with the best point so far."""
 
     def __new__(cls) -> Stop: ...
     def set(self) -> None:
-        """Ends the solves that have this flag."""
+        """Ends the solves that were given this flag."""
 
 class ProgramProgress:
-    """A look at the search in a program."""
+    """The state of a search in a program."""
 
     @property
     def seconds(self) -> float:
@@ -316,19 +320,19 @@ class ProgramProgress:
 
     @property
     def objective(self) -> float | None:
-        """Objective of the best point; ``None`` before the first."""
+        """Objective of the incumbent; ``None`` before the first."""
 
     @property
     def bound(self) -> float:
-        """No point is better than this."""
+        """Proven bound: no point is better."""
 
     @property
     def nodes(self) -> int:
-        """Nodes done."""
+        """Number of solved nodes."""
 
     @property
     def open(self) -> int:
-        """Nodes open."""
+        """Number of open nodes."""
 
     @property
     def lp_iterations(self) -> int:
@@ -340,17 +344,17 @@ class Answer:
     @property
     def status(self) -> str:
         """``optimal``, ``infeasible``, ``unbounded``, ``infeasible or unbounded`` (the relaxation
-        has no limit, no point was found), ``cutoff`` (nothing is better), ``time limit``,
-        ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``,
-        ``interrupted`` or ``numeric`` (trouble that no remedy cured)."""
+        is unbounded and no point was found), ``cutoff`` (no better point exists), ``time limit``,
+        ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``, ``interrupted`` or
+        ``numeric`` (unresolved numerical trouble)."""
 
     @property
     def objective(self) -> float | None:
-        """Objective of the best point; ``None`` without one."""
+        """Objective of the best point; ``None`` without a point."""
 
     @property
     def bound(self) -> float:
-        """No point is better than this."""
+        """Proven bound: no point is better."""
 
     @property
     def gap(self) -> float:
@@ -358,22 +362,24 @@ class Answer:
 
     @property
     def objectives(self) -> list[float]:
-        """Objectives of all points, the best first."""
+        """Objectives of all points, best first."""
 
     @property
     def objective_values(self) -> list[float]:
-        """Values of several objectives at the best point, in their order; empty for one."""
+        """Values of several objectives at the best point, in their order; empty for a single
+        objective."""
 
     def x(self, number: int = 0) -> Any:
-        """Values of a point by handle, as an array; ``None`` where there is no such point."""
+        """Values of a point by handle, as an array; ``None`` if there is no such point."""
 
     @property
     def duals(self) -> Any:
-        """By row the change of the objective per unit of its side; ``None`` with integers."""
+        """Dual values by row: the change of the objective per unit of the side; ``None`` with
+        integers."""
 
     @property
     def reduced_costs(self) -> Any:
-        """By column ``cost - A^T y``; ``None`` with integers."""
+        """Reduced costs by column, ``cost - A^T y``; ``None`` with integers."""
 
     @property
     def basis(self) -> tuple[str, str] | None:
@@ -382,16 +388,16 @@ class Answer:
 
     @property
     def farkas(self) -> Any:
-        """By row, a proof that a linear program has no point."""
+        """A Farkas proof by row that a linear program is infeasible."""
 
     @property
     def ray(self) -> Any:
-        """By column, a direction in which a linear program's objective improves without end."""
+        """A ray by column along which the objective of a linear program improves without limit."""
 
     @property
     def exact(self) -> tuple[str | None, str | None, str | None] | None:
-        """Objective and bound as fractions, and the reason why they could not be settled, each
-        ``None`` where there is none; ``None`` unless ``exact`` was asked for."""
+        """Objective and bound as fractions, and the reason why an exact answer failed, each
+        possibly ``None``; ``None`` unless ``exact`` was set."""
 
     @property
     def nodes(self) -> int:
@@ -407,8 +413,9 @@ class Answer:
 
     @property
     def seconds(self) -> float:
-        """Time taken."""
+        """Time of the solve."""
 
     @property
     def recognised(self) -> tuple[str, int] | None:
-        """Name of the published program that it was recognised as, and nodes of its graph."""
+        """Name of the recognised published program, and number of nodes of its graph; ``None`` if
+        it was not recognised."""

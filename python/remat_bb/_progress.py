@@ -1,5 +1,5 @@
-"""A solve in progress: a bar by ``tqdm`` on a terminal and in a notebook, lines on standard error
-without it."""
+"""Display of a solve in progress: a ``tqdm`` bar in a terminal or notebook, or lines on standard
+error if ``tqdm`` is not installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from ._native import Instance, Progress, parse_seconds
 
 Callback = Callable[[Progress], object]
-# Seconds between two lines at least.
+# Least number of seconds between two lines.
 _SILENCE = 2.0
 # Seconds after which a bar shows the time again.
 _REDRAW = 1.0
@@ -23,9 +23,10 @@ _REDRAW = 1.0
 def shown(
     instance: Instance, on_progress: Callback | None, progress: bool, limit: Any = None
 ) -> Iterator[Callback | None]:
-    """The callback to be given to a solve: that of the user, after the bar if one is asked for.
+    """The callback for a solve: updates the bar, if one is wanted, and then calls the user's
+    callback.
 
-    With a time limit for the whole the bar is filled by time.
+    With a time limit for the whole solve the bar shows elapsed time.
     """
     if not progress:
         yield on_progress
@@ -44,7 +45,7 @@ def shown(
 
 
 def words(instance: Instance, look: Progress) -> str:
-    """A look at a solve in words."""
+    """The state of a solve as text."""
     text = f"budget {min(look.done + 1, look.total)} of {look.total}, " if look.total > 1 else ""
     if look.objective is None:
         text += "no plan yet"
@@ -63,7 +64,8 @@ def _display(instance: Instance, limit: float | None) -> _Bar | _Lines:
 
 
 class _Bar:
-    """One bar: of budgets in a frontier, of the time limit in a solve; words alone without one."""
+    """A bar that counts the budgets of a frontier or the time of a solve. Without a time limit a
+    solve has only text."""
 
     def __init__(self, instance: Instance, tqdm: Any, limit: float | None) -> None:
         self._instance = instance
@@ -98,7 +100,7 @@ class _Bar:
 
 
 class _Lines:
-    """A line on standard error for what is new, every few seconds at most."""
+    """A line on standard error for each change, at most one in ``_SILENCE`` seconds."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance

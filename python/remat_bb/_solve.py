@@ -1,4 +1,4 @@
-"""The functions of the package."""
+"""Functions of the package: solving, improving, comparing and verifying plans."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _subject(source: InstanceSource, formulation: str | None) -> Instance:
-    """The instance, with a warning where the program that suits it leaves out what it offers."""
+    """The instance; warns if the program that suits it ignores choices of the instance."""
     instance = Instance(source)
     if formulation is None and instance.has_implementations and instance.formulation == "checkmate":
         warnings.warn(
@@ -47,37 +47,38 @@ def solve(
     progress: bool = False,
     **options: Unpack[SolveOptions],
 ) -> Plan:
-    """Finds a plan within a memory budget, as cheap as it can, and a lower bound on such costs.
+    """Finds a cheap plan within a memory budget, and a lower bound on the cost of all plans.
 
-    The search releases the interpreter's lock. Same instance, budget, seed and arguments, same
-    plan, on any number of threads; with a time limit that depends on the machine's speed as well.
+    The search releases the interpreter's lock. The same instance, budget, seed and arguments give
+    the same plan on any number of threads. With a time limit the plan depends on the machine's
+    speed as well.
 
-    Ctrl-C (``KeyboardInterrupt``) ends the search soon: the best plan so far is returned, with
-    ``plan.interrupted`` true and, unless it is already proven best, the status ``"interrupted"``.
-    Where there is no plan yet, or Ctrl-C comes twice, ``KeyboardInterrupt`` is raised. This is so
+    Ctrl-C (``KeyboardInterrupt``) ends the search soon and returns the best plan so far. Then
+    ``plan.interrupted`` is true, and the status is ``"interrupted"`` unless the plan is proven
+    optimal. Without a plan, or after a second Ctrl-C, ``KeyboardInterrupt`` is raised. This holds
     in the main thread, where Python handles signals.
 
     Args:
         instance: An :class:`Instance`, or anything that makes one.
-        budget: Memory of the whole step, fixed memory (parameters, input, parameter gradients)
-            included: bytes, an amount such as ``"6GiB"``, or a share of the peak without
-            recomputation such as ``"60%"``.
-        starts: Plans to start from. With ``offload`` they may copy as well, over whatever link they
-            were made for.
+        budget: Memory of the whole step with fixed memory (parameters, input, parameter gradients):
+            bytes, an amount such as ``"6GiB"``, or a share of the peak without recomputation such
+            as ``"60%"``.
+        starts: Plans to start from. With ``offload`` they may copy as well, and their link may
+            differ.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
-            thread, and once with the plan that is returned. An exception of it ends the search and
-            is raised here.
+            thread, and once for the returned plan. Its exceptions end the search and are raised
+            here.
         progress: True for a bar (``tqdm``, if installed) or lines on standard error.
         options: :class:`SolveOptions`: ``time_limit``, ``threads``, ``seed``, ``gap``, ``effort``,
             ``lanes``, ``formulation``, ``offload`` and the options of the link, ``reorder``,
-            ``addresses``, ``alignment``. With ``offload`` the cost of the plan is its makespan; it
-            does not go together with ``reorder``.
+            ``addresses``, ``alignment``. With ``offload`` the cost of the plan is its makespan.
+            ``offload`` and ``reorder`` exclude each other.
 
     Returns:
         The plan, replayed, with cost, peak, status, bound and gap.
 
     Raises:
-        InfeasibleBudget: it is proven that no stage schedule in the order of the instance fits.
+        InfeasibleBudget: no stage schedule in the order of the instance fits (proven).
         LimitReached: no plan was found within the limits.
         InvalidInstance, InvalidBudget, InvalidPlan, InvalidArgument, FileError: for arguments.
         KeyboardInterrupt: see above.
@@ -94,14 +95,14 @@ def improve(
     budget: Budget | None = None,
     **options: Unpack[LimitOptions],
 ) -> Plan:
-    """Puts the steps of a plan in a better order, and leaves out recomputations that it then has
-    room for. The plan that is returned is never worse.
+    """Puts the steps of a plan in a better order, and keeps tensors that then fit instead of
+    recomputing them. The returned plan is never worse.
 
     Args:
         instance: An :class:`Instance`, or anything that makes one.
-        plan: A :class:`Plan`, the path of a plan or schedule, or a dictionary of one.
-        budget: Memory that the plan may use; by default the budget that the plan records. Without
-            any the peak comes first, then the cost.
+        plan: A :class:`Plan`, or a plan or schedule as a path or dictionary.
+        budget: Memory that the plan may use; by default the budget recorded in the plan. Without a
+            budget the search minimises the peak first, then the cost.
         options: :class:`LimitOptions`: ``time_limit``, ``threads``, ``seed``.
 
     Raises:
@@ -119,10 +120,10 @@ def frontier(
     progress: bool = False,
     **options: Unpack[FrontierOptions],
 ) -> Frontier:
-    """Solves one budget after another: cost against memory, with lower bounds.
+    """Solves a series of budgets: cost against memory, with lower bounds.
 
-    Budgets help each other: a plan for less memory fits into more, a bound for more memory holds
-    for less. In the result neither costs nor bounds rise with the budget.
+    Budgets share results: a plan for less memory fits into more, and a bound for more memory holds
+    for less. In the result costs and bounds never rise with the budget.
 
     Args:
         budgets: Budgets as for :func:`solve`, or text: ``"FROM..TO:COUNT"`` such as
@@ -131,10 +132,10 @@ def frontier(
         options: :class:`FrontierOptions`, as for :func:`solve`; ``time_limit`` is for each budget.
             With ``offload`` costs are makespans of plans that may copy to the host.
 
-    The other arguments, the ways to give an instance, and errors are those of :func:`solve`, but a
-    budget that nothing fits, or for which nothing was found, is a point without a plan. Ctrl-C ends
-    with the budgets done so far and ``interrupted`` true; ``KeyboardInterrupt`` is raised where
-    none has a plan.
+    The other arguments, sources of an instance and errors are the same as for :func:`solve`. But a
+    budget that is infeasible or remains without a plan becomes a point without a plan. Ctrl-C
+    returns the budgets solved so far, with ``interrupted`` true; ``KeyboardInterrupt`` is raised if
+    no budget has a plan.
 
     Returns:
         The points in ascending order of budgets, each budget once.
@@ -151,17 +152,17 @@ def baselines(
 ) -> list[Baseline]:
     """Runs the known strategies (Chen's, REVOLVE, PyTorch's, DTR, ...) at a budget.
 
-    With ``offload`` those that copy to the host come beside them, where the graph is a chain of
-    blocks: ``pofo`` (Beaumont et al., NeurIPS 2021), ``offload-only``, ``opportunist``,
-    ``autocapper``, ``greedy`` and ``layer-fractions`` (torchtitan's planner), each as a plan with
-    every copy made at once.
+    With ``offload``, graphs that are chains of blocks get further strategies that copy to the host:
+    ``pofo`` (Beaumont et al., NeurIPS 2021), ``offload-only``, ``opportunist``, ``autocapper``,
+    ``greedy`` and ``layer-fractions`` (torchtitan's planner). Each becomes a plan with every copy
+    made at once.
 
-    The search of :func:`solve`, whose arguments and errors these are, is not among them. Ctrl-C is
-    raised once the strategies are done.
+    The arguments and errors are the same as for :func:`solve`, whose search is not among the
+    strategies. Ctrl-C is raised after the strategies end.
 
     Returns:
-        One entry for each strategy: those that fit by cost, then those that do not by peak, then
-        those without a plan.
+        One entry for each strategy: first plans that fit, by cost; then plans that do not, by peak;
+            then strategies without a plan.
     """
     return _native.baselines(instance, budget, **options)
 
@@ -175,56 +176,55 @@ def max_batch(
     most: int = 65536,
     **options: Unpack[MaxBatchOptions],
 ) -> MaxBatch:
-    """Searches for the largest batch that can be trained within a budget.
+    """Searches for the largest batch size that can be trained within a budget.
 
     The question is Checkmate's (Jain et al., MLSys 2020, section 5.3, equations 7 and 8).
 
     Args:
         model: A model of the zoo such as ``"zoo:unet"`` (solved with the first implementation of
-            every operator), or a function from a batch size to an instance or what makes one.
-        budget: Bytes or an amount; no share, as that depends on the batch.
-        overhead: What recomputation may cost, in forward passes: the step may cost each operator
-            once and so many further forward passes.
-        start: Batch size with which the search begins.
-        most: Largest batch size to be considered.
+            every operator), or a function from a batch size to an instance or a source of one.
+        budget: Bytes or an amount. Shares are refused because they depend on the batch.
+        overhead: Allowed cost of recomputation in forward passes: the step may cost each operator
+            once and this number of further forward passes.
+        start: First batch size of the search.
+        most: Largest batch size of the search.
         options: :class:`MaxBatchOptions`, as for :func:`solve`. ``time_limit`` is for each batch
-            size, 30 seconds by default; one that is undecided then counts as too large, but not as
-            proven. With ``offload`` plans may copy to the host, and waiting for copies costs as
-            recomputation does.
+            size, 30 seconds by default. A batch that is undecided after that counts as too large,
+            but not as proven. With ``offload`` plans may copy to the host, and waiting for copies
+            counts as cost.
 
-    That what can be trained with a larger batch can be trained with a smaller one is taken for
-    granted. Errors are those of :func:`solve`; Ctrl-C raises
-    ``KeyboardInterrupt``.
+    The search assumes that a smaller batch can be trained if a larger one can. Errors are the same
+    as for :func:`solve`; Ctrl-C raises ``KeyboardInterrupt``.
     """
     options.setdefault("time_limit", 30.0)
     return _native.max_batch(model, budget, overhead=overhead, start=start, most=most, **options)
 
 
 def verify(instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None) -> Verified:
-    """Replays a plan or schedule step by step, and checks what it claims.
+    """Replays a plan or schedule step by step, and checks its recorded figures.
 
     Args:
         instance: The instance, as for :func:`solve`.
         plan: A :class:`Plan`, a path to a ``remat-plan/1`` or ``remat-schedule/1`` file, or a
             dictionary of either.
-        budget: The budget to be kept; that which the plan records by default.
+        budget: The budget to be kept; by default the budget recorded in the plan.
 
     Returns:
-        The findings of the replay, where they confirm all claims.
+        The figures of the replay, if they confirm all recorded figures.
 
     Raises:
-        PlanRefuted: it cannot be executed, costs or needs something else than it records, or
-            exceeds the budget.
-        InvalidPlan: it cannot be read, or is of another instance.
+        PlanRefuted: it cannot be executed, its cost or memory differs from the recorded figures, or
+            it exceeds the budget.
+        InvalidPlan: it cannot be read, or belongs to another instance.
     """
     return _native.verify(instance, plan, budget=budget)
 
 
 def explain(plan: Plan, *, all: bool = False) -> str:
-    """Tells a plan in words: what is dropped and computed again, for what, and whether the budget
-    forced it.
+    """Describes a plan as text: dropped and recomputed tensors, their readers, and whether the
+    budget forced the recomputation.
 
     Args:
-        all: True to tell of all tensors that are computed again; else of the dearest twelve.
+        all: True to list all recomputed tensors, False for the twelve most expensive.
     """
     return plan.explain(all=all)

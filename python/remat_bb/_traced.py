@@ -1,4 +1,4 @@
-"""Instances of traced programs: operations and values, fused as a compiler would."""
+"""Instances of traced programs: operations and values, fused as by a compiler."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Device:
 
     Attributes:
         flops: Floating point operations a second.
-        bytes_per_second: Traffic with its memory.
-        launch_ns: Time that each operation takes at least, in nanoseconds.
+        bytes_per_second: Memory bandwidth.
+        launch_ns: Launch time of each operation in nanoseconds.
     """
 
     flops: float = 1e14
@@ -41,13 +41,13 @@ class Operation:
     """An operation of a traced program.
 
     Attributes:
-        op: Operator, and what a reader of a plan is to know of it.
-        outputs: Values that it makes, at least one, with those that nobody reads.
-        inputs: Values that it reads, made by operations before it.
-        read_bytes: What it reads of inputs and constants of the program.
+        op: Operator, with details for the reader of a plan.
+        outputs: Values that it makes, at least one; some may be unread.
+        inputs: Values that it reads from earlier operations.
+        read_bytes: Bytes that it reads of the program's inputs and constants.
         work: Floating point operations.
-        workspace_bytes: Memory that it takes beside inputs and outputs.
-        fusible: True if a compiler computes it within its only reader, or a reader within it.
+        workspace_bytes: Memory that it takes besides inputs and outputs.
+        fusible: True if a compiler can fuse it with its only reader, or a reader with it.
         once: True if it must not be computed again.
     """
 
@@ -67,7 +67,7 @@ class Operation:
 
 
 def needed(operations: Sequence[Operation], results: Iterable[Value]) -> list[Operation]:
-    """Operations that the results need, and those that must run."""
+    """Operations that the results need, and operations with effects (``once``)."""
     wanted: set[Value] = set(results)
     kept = []
     for operation in reversed(operations):
@@ -78,8 +78,8 @@ def needed(operations: Sequence[Operation], results: Iterable[Value]) -> list[Op
 
 
 def fused(operations: Sequence[Operation], results: Iterable[Value]) -> list[Operation]:
-    """The operations with each one that is fusible and has a single output, which only one fusible
-    operation reads, computed in that one: its output takes no memory."""
+    """The operations after fusion. A fusible operation with one output, whose only reader is
+    fusible as well, becomes part of that reader. Its output then takes no memory."""
     readers: dict[Value, list[Operation]] = {}
     for operation in operations:
         for value in dict.fromkeys(operation.inputs):
@@ -105,7 +105,7 @@ def fused(operations: Sequence[Operation], results: Iterable[Value]) -> list[Ope
 
 
 def peak_bytes(operations: Sequence[Operation], results: Iterable[Value]) -> int:
-    """Peak of the operations in their order, without what is there before them."""
+    """Peak memory of the operations in their order, without memory held before them."""
     last: dict[Value, int] = {}
     for k, operation in enumerate(operations):
         for value in (*operation.inputs, *operation.outputs):
@@ -129,9 +129,9 @@ def document(
     name: str,
     device: Device,
 ) -> dict[str, Any]:
-    """The instance of a program in the format ``remat-instance/1``: a node for each value that
-    somebody reads, further outputs of an operation as by-products of its first one, and a last node
-    that needs the results.
+    """The instance of a program in the format ``remat-instance/1``. Each value that is read becomes
+    a node, and further outputs of an operation become by-products of its first one. A last node
+    needs the results.
 
     Args:
         operations: In execution order.

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Union
 
 from ._native import Instance, Plan
 
-# A networkx.DiGraph is taken as well; NetworkX need not be there, so it is no type of its own here.
+# A networkx.DiGraph is accepted as well. It is no type here because NetworkX is optional.
 InstanceSource = Union[Instance, str, os.PathLike[str], bytes, Mapping[str, Any], Any]
 PlanSource = Union[Plan, str, os.PathLike[str], Mapping[str, Any]]
 Budget = Union[int, float, str]
@@ -17,12 +17,12 @@ Duration = Union[float, str, datetime.timedelta]
 
 
 class LimitOptions(TypedDict, total=False):
-    """How long a search may take, on which threads, and from which seed.
+    """Time limit, threads and seed of a search.
 
     Attributes:
         time_limit: Seconds, a time such as ``"10m"``, or a ``timedelta``, after which the search
-            ends with the best answer so far. Without it the work is fixed.
-        threads: Worker threads; one per core by default. Changes the time, not the answer.
+            ends with the best answer so far. By default the amount of work is fixed.
+        threads: Worker threads; one per core by default. They change the time, not the answer.
         seed: Seed of all random choices; 0 by default.
     """
 
@@ -32,16 +32,17 @@ class LimitOptions(TypedDict, total=False):
 
 
 class SearchOptions(LimitOptions, total=False):
-    """How far a search for plans goes.
+    """Gap, effort and lanes of a search for plans.
 
     Attributes:
         gap: Relative gap ``(objective - bound) / objective`` at which a plan counts as optimal and
-            the search ends: a fraction or text such as ``"1%"``. 0.0001 by default; with a time
-            limit the search then goes on for a while.
-        effort: Work where there is no time limit: ``"full"`` takes minutes, ``"quick"`` seconds for
-            graphs of some hundred nodes. It ends with the root of the tree, whose bound may leave a
-            gap.
-        lanes: Nodes of the tree that are solved side by side. This changes the tree.
+            the search ends: a fraction or text such as ``"1%"``, 0.0001 by default. With a time
+            limit the search goes on for a while after that.
+        effort: Amount of work without a time limit: ``"full"`` takes minutes, ``"quick"`` seconds
+            for graphs of some hundred nodes. ``"quick"`` ends with the root of the tree, whose
+            bound may leave a gap.
+        lanes: Number of tree nodes in a round, which threads solve in parallel. It changes the
+            tree.
     """
 
     gap: float | str | None
@@ -54,9 +55,9 @@ class ProgramOptions(TypedDict, total=False):
 
     Attributes:
         formulation: ``"checkmate"`` (one implementation of each operator; Jain et al., MLSys 2020)
-            or ``"monet"`` (implementations, masks and in-place operators are chosen too; Shah et
-            al., ICLR 2021). By default ``"monet"`` where the instance offers such choices and has a
-            loss.
+            or ``"monet"`` (chooses implementations, masks and in-place operators as well; Shah et
+            al., ICLR 2021). ``"monet"`` is the default if the instance offers such choices and has
+            a loss.
     """
 
     formulation: str | None
@@ -67,14 +68,14 @@ class LinkOptions(TypedDict, total=False):
 
     Attributes:
         offload: The link: ``"on"`` for the instance's own ``host_link``, ``"pcie3"``, ``"pcie4"``,
-            ``"pcie5"``, ``"gh200"``, ``"gb300"``, a speed such as ``"12GB/s"``, or one each way,
-            ``"24GB/s,50GB/s"``. Without it there are no copies.
+            ``"pcie5"``, ``"gh200"``, ``"gb300"``, a speed such as ``"12GB/s"``, or a speed for each
+            direction, ``"24GB/s,50GB/s"``. By default plans make no copies.
         host_memory: Host memory for the copies: bytes or an amount such as ``"64GiB"``; by default
-            that of the link, where it has a limit.
-        link_latency: Time of every copy, whatever its size: text with a unit such as ``"10us"``, or
-            a duration in seconds; by default that of the link.
-        duplex: ``"full"`` for copies both ways at the same time, or ``"half"``; by default that of
-            the link.
+            the limit of the link, if it has one.
+        link_latency: Fixed time of every copy: text with a unit such as ``"10us"``, or a duration
+            in seconds; by default the latency of the link.
+        duplex: ``"full"`` for copies in both directions at the same time, or ``"half"``; by default
+            the mode of the link.
         offload_phase: ``"any"``, the default, or ``"loss"`` for copies to the host before the loss
             and copies back after it.
     """
@@ -91,7 +92,7 @@ class BaselinesOptions(ProgramOptions, LinkOptions, total=False):
 
     Attributes:
         threads: As for :func:`solve`.
-        seed: It has no effect: the strategies draw from seeds of their own.
+        seed: Ignored: the strategies have seeds of their own.
     """
 
     threads: int | None
@@ -110,17 +111,17 @@ class SolveOptions(FrontierOptions, total=False):
     """Options of :func:`solve`.
 
     Attributes:
-        offload_release: ``"at-once"``, the default, or ``"continuous"`` for a bound over plans
-            whose memory is free byte by byte as it is sent. The plan is always one of a machine,
-            which frees it when the copy is complete.
-        reorder: True chooses the order of first computations, too, where the graph leaves a choice;
-            ``bound_scope`` tells the plans that the bound is over. Without a time limit the work is
-            up to three times that of a solve, beside the search of orders.
-        addresses: True gives everything that the plan takes an offset in one arena
+        offload_release: ``"at-once"``, the default, or ``"continuous"`` for a bound over plans that
+            free memory byte by byte while it is sent. The returned plan always frees the memory
+            when the copy is complete.
+        reorder: True chooses the order of first computations, too, if the graph leaves a choice;
+            ``bound_scope`` names the plans that the bound covers. Without a time limit the work is
+            up to three times the work of a solve, besides the search of orders.
+        addresses: True gives each piece of the plan's memory an offset in one arena
             (``plan.addresses``, ``plan.arena_bytes``), as :meth:`Plan.place` does. The last tenth
-            of the time limit is for that.
-        alignment: Number of bytes that offsets are multiples of, a power of two; by default as the
-            sizes suggest. The plan has addresses then.
+            of the time limit is reserved for that.
+        alignment: Alignment of offsets in bytes, a power of two; by default it follows from the
+            sizes. With an alignment the plan has addresses.
     """
 
     offload_release: str

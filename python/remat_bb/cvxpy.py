@@ -7,9 +7,9 @@
 >>> float(problem.solve(solver=REMAT(), time_limit=10))
 4.0
 
-Options of ``problem.solve`` are those of :meth:`remat_bb.Program.solve`, or of CBC, Gurobi and
-HiGHS by their names. :func:`install` lets ``cp.GUROBI``, ``cp.CBC``, ``cp.GLPK_MI``, ``cp.SCIP``,
-``cp.HIGHS`` and others be answered as well.
+``problem.solve`` takes the options of :meth:`remat_bb.Program.solve`, and options of CBC, Gurobi
+and HiGHS by their names. After :func:`install` remat-bb also answers for ``cp.GUROBI``, ``cp.CBC``,
+``cp.GLPK_MI``, ``cp.SCIP``, ``cp.HIGHS`` and others.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ _INF = math.inf
 
 
 class REMAT(ConicSolver):
-    """The solver, to be given as an instance: ``problem.solve(solver=REMAT())``.
+    """The solver. Pass an instance: ``problem.solve(solver=REMAT())``.
 
-    Statuses: ``user_limit`` where a limit or Ctrl-C ended the search with a point,
-    ``infeasible_inaccurate`` where it ended without one (CVXPY's way for Gurobi; nothing is proven
-    then). Linear problems have the duals of their constraints, infeasible ones a certificate.
+    Statuses: ``user_limit`` if a limit or Ctrl-C ended the search with a point,
+    ``infeasible_inaccurate`` if it ended without one (as CVXPY does for Gurobi; infeasibility is
+    not proven then). Linear problems have the duals of their constraints, infeasible ones a
+    certificate.
     """
 
     MIP_CAPABLE = True
@@ -60,10 +61,10 @@ class REMAT(ConicSolver):
         return "REMAT"
 
     def import_solver(self) -> None:
-        """Nothing: the solver is there."""
+        """Has no effect: the solver is part of this package."""
 
     def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Data of a problem for :meth:`solve_via_data`, and what :meth:`invert` needs."""
+        """Data of a problem for :meth:`solve_via_data`, and data for :meth:`invert`."""
         data, inverse = super().apply(problem)
         variable = problem.x
         data[s.BOOL_IDX] = [int(t[0]) for t in variable.boolean_idx]
@@ -81,13 +82,13 @@ class REMAT(ConicSolver):
         solver_opts: dict[str, Any],
         solver_cache: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Solves ``minimize c x`` subject to ``A x + s = b``, ``s`` zero or not negative.
+        """Solves ``minimize c x`` subject to ``A x + s = b``, with ``s`` zero or nonnegative.
 
         Returns:
             ``status`` of CVXPY, ``value``, ``primal``, ``dual``, and the ``answer``.
 
         Raises:
-            SolverError: an option or the data is not what it should be.
+            SolverError: an option or the data is invalid.
         """
         settings = Settings(verbose=verbose)
         self._defaults(settings)
@@ -113,14 +114,14 @@ class REMAT(ConicSolver):
         return {"status": _status(answer), "primal": x, "answer": answer}
 
     def _defaults(self, settings: Settings) -> None:
-        """Settings that hold where the user says nothing."""
+        """Sets the defaults of settings that the user leaves out."""
 
     def _options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Options in names that :class:`Settings` knows."""
+        """Options under names known to :class:`Settings`."""
         return dict(given)
 
     def invert(self, solution: dict[str, Any], inverse_data: dict[str, Any]) -> Solution:
-        """The solution of the problem as it was."""
+        """The solution of the original problem."""
         answer, status = solution["answer"], solution["status"]
         attributes = {
             s.SOLVE_TIME: answer.seconds,
@@ -145,12 +146,12 @@ class REMAT(ConicSolver):
         return failure_solution(status, attributes, certificate)
 
     def cite(self, data: Any) -> str:
-        """An entry for BibTeX."""
+        """A BibTeX entry."""
         return "@misc{remat-bb, title = {remat-bb}, howpublished = {github.com/remat-bb/remat-bb}}"
 
 
 class _Named(REMAT):
-    """The solver under the name of another one, with the gap and the options of that."""
+    """The solver under the name of another solver, with that solver's gap and options."""
 
     def __init__(self, name: str, gap: float | None = None, interior: bool = False) -> None:
         super().__init__()
@@ -176,8 +177,8 @@ class _Named(REMAT):
 
 
 def _taken() -> list[_Named]:
-    """Solvers whose place is taken. Those of other kinds of methods keep theirs where they are
-    installed."""
+    """Replacements for other solvers. Installed solvers of other kinds (``INTERIOR``) are not
+    replaced."""
     names: list[tuple[str, float | None]] = [
         (s.GUROBI, GUROBI_GAP),
         (s.CBC, None),
@@ -193,7 +194,7 @@ def _taken() -> list[_Named]:
 
 
 def _program(data: dict[str, Any]) -> Program:
-    """The data of CVXPY as a program: the columns are its variables, the rows its constraints."""
+    """The program of CVXPY's data: its columns are the variables, its rows the constraints."""
     cost = np.asarray(data[s.C], float)
     sides = np.asarray(data[s.B], float)
     dims = dims_to_solver_dict(data[s.DIMS])
@@ -215,7 +216,7 @@ def _program(data: dict[str, Any]) -> Program:
 
 
 def _status(answer: Answer) -> str:
-    """The status of CVXPY."""
+    """The CVXPY status of an answer."""
     known = {
         "optimal": s.OPTIMAL,
         "infeasible": s.INFEASIBLE,
@@ -240,9 +241,9 @@ def _put(solvers: dict[str, Any], name: str, solver: Any) -> None:
 
 def install() -> None:
     """Lets remat-bb answer for ``cp.GUROBI``, ``cp.CBC``, ``cp.GLPK``, ``cp.GLPK_MI``, ``cp.SCIP``
-    and ``cp.HIGHS``, which ``cp.installed_solvers()`` lists then; for ``cp.ECOS``, ``cp.ECOS_BB``
-    and ``cp.OSQP`` where they are not installed. A solver that is installed goes on to solve what
-    is not linear. A second call does nothing."""
+    and ``cp.HIGHS``, which ``cp.installed_solvers()`` then lists. It also answers for ``cp.ECOS``,
+    ``cp.ECOS_BB`` and ``cp.OSQP`` if they are not installed. Installed solvers still solve
+    nonlinear problems. A second call has no effect."""
     if _saved:
         return
     conic: dict[str, Any] = defines.SOLVER_MAP_CONIC
@@ -260,7 +261,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Takes :func:`install` back."""
+    """Reverts :func:`install`."""
     while _saved:
         solvers, name, own = _saved.pop()
         if own is None:
@@ -271,7 +272,7 @@ def uninstall() -> None:
 
 
 def _renew() -> None:
-    """Lists of installed solvers, in place: other modules hold them."""
+    """Updates CVXPY's lists of installed solvers in place, because other modules hold them."""
     installed = defines.installed_solvers()
     wanted = {
         "INSTALLED_SOLVERS": installed,

@@ -1,7 +1,7 @@
-"""Exceptions of :mod:`remat_bb`: what is wrong, where, and what would be right.
+"""Exceptions of :mod:`remat_bb`: each names the problem, its place and a remedy.
 
-Every exception is a :class:`RematError`. Those about arguments and documents are ``ValueError`` as
-well, those about files ``OSError``.
+Every exception is a :class:`RematError`. Errors in arguments and documents are ``ValueError`` as
+well, and errors of files ``OSError``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ class RematError(Exception):
     """Base of all exceptions of this package.
 
     Attributes:
-        message: What is wrong.
+        message: The problem.
         place: The file with line and column, the path of a value in a dictionary
-            (``nodes[3].cost``), or the argument; ``None`` where there is none.
-        remedy: What would be right; ``None`` where the message says all.
+            (``nodes[3].cost``), or the argument; ``None`` if unknown.
+        remedy: A valid input or a way out; ``None`` if the message has all of it.
     """
 
     message: str
@@ -32,12 +32,11 @@ class RematError(Exception):
 
 
 class InvalidInstance(RematError, ValueError):
-    """An instance that cannot be read or built: names file, field, value and what would be
-    right."""
+    """An instance that cannot be read or built. The message names file, field, value and remedy."""
 
 
 class InvalidPlan(RematError, ValueError):
-    """A plan or schedule that cannot be read, or is of another instance."""
+    """A plan or schedule that cannot be read, or belongs to another instance."""
 
 
 class InvalidBudget(RematError, ValueError):
@@ -45,31 +44,32 @@ class InvalidBudget(RematError, ValueError):
 
 
 class InvalidArgument(RematError, ValueError):
-    """Any other argument that is not what it should be, or does not apply to the instance."""
+    """Any other argument that is invalid or does not apply to the instance."""
 
 
 class InvalidType(InvalidArgument, TypeError):
-    """An argument of a wrong type."""
+    """An argument of the wrong type."""
 
 
 class NoExactForm(InvalidArgument):
-    """A constraint or product of variables that has no exact form with rows and integers."""
+    """A constraint or product of variables without an exact form in rows and integers."""
 
 
 class InternalError(RematError, RuntimeError):
-    """A fault of this package, as its message says."""
+    """A bug in this package."""
 
 
 class FileError(RematError, OSError):
-    """A file that cannot be opened or written, in the words of the system."""
+    """A file that cannot be opened or written, with the message of the operating system."""
 
 
 class PlanRefuted(RematError):
-    """A plan or schedule that its replay refutes: it cannot be executed, or is not what it says.
+    """A plan or schedule that its replay refutes: it cannot be executed, or its recorded figures
+    differ.
 
     Attributes:
-        differences: What it claims and the replay does not confirm, each in words; empty where it
-            cannot be executed.
+        differences: Recorded figures that the replay does not confirm, each as text; empty if the
+            plan cannot be executed.
     """
 
     differences: list[str]
@@ -87,15 +87,14 @@ class PlanRefuted(RematError):
 
 
 class InfeasibleBudget(RematError):
-    """A budget that is proven to be too small for any stage schedule in the order of the instance.
+    """A budget that is proven too small for every stage schedule in the order of the instance.
 
     Attributes:
         budget_bytes: The budget.
-        needed_bytes: Bytes that some operator needs by itself, with its inputs, its output and what
-            is fixed; no plan under the formulation fits into less. ``None`` where the proof is
-            another one.
-        node: The operator that needs them.
-        because: The proof in words, where there is one.
+        needed_bytes: Bytes that the operator ``node`` needs by itself: its inputs, its output and
+            fixed memory. No plan of the formulation fits into less. ``None`` for other proofs.
+        node: The operator with that need.
+        because: The proof as text, if any.
     """
 
     budget_bytes: int
@@ -122,13 +121,12 @@ class InfeasibleBudget(RematError):
 
 
 class LimitReached(RematError):
-    """A search that ended, by its limits, before it found a first plan. Nothing is proven but the
-    bound.
+    """A search that reached a limit before it found a first plan. Only the bound is proven.
 
     Attributes:
         budget_bytes: The budget.
-        bound: No stage schedule within the budget costs less, in the instance's unit.
-        seconds: Time that the search took.
+        bound: Lower bound on the cost of stage schedules within the budget, in the instance's unit.
+        seconds: Time of the search.
     """
 
     budget_bytes: int

@@ -1,4 +1,4 @@
-"""Arrays in and out in the shape of ``highspy``: its everyday calls over :class:`Program`.
+"""The everyday interface of ``highspy``, with arrays for input and output, over :class:`Program`.
 
 >>> from remat_bb.highs import Highs
 >>> highs = Highs()
@@ -9,8 +9,8 @@
 >>> highs.modelStatusToString(highs.getModelStatus()), highs.getSolution().col_value
 ('Optimal', [3.0])
 
-Columns and rows are meant by position, which moves up when others before them are deleted. Calls
-return a :class:`HighsStatus`, as ``highspy`` has it; an unknown option is ``kError``.
+Columns and rows are numbered by position; a deletion moves later ones up. Calls return a
+:class:`HighsStatus`, as in ``highspy``; an unknown option gives ``kError``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _SEMI = (HighsVarType.kSemiContinuous, HighsVarType.kSemiInteger)
 
 
 class Highs:
-    """A model under edit with the result of its last solve."""
+    """A model that can be edited, with the result of its last solve."""
 
     inf = kHighsInf
 
@@ -103,13 +103,13 @@ class Highs:
         return self.clearSolver()
 
     def clearSolver(self) -> HighsStatus:
-        """Forgets the result of the last solve."""
+        """Discards the result of the last solve."""
         self._answer: Answer | None = None
         self._seconds = 0.0
         return _OK
 
     def passModel(self, model: Any, *rest: Any) -> HighsStatus:
-        """Takes a model in place of what is there.
+        """Replaces the model.
 
         Args:
             model: A :class:`HighsLp`, a :class:`HighsModel`, or ``num_col`` followed by
@@ -117,7 +117,7 @@ class Highs:
                 row_lower, row_upper, a_start, a_index, a_value, integrality``.
 
         Returns:
-            ``kError`` for a Hessian and for arrays that do not fit.
+            ``kError`` for a Hessian and for arrays of wrong lengths.
         """
         if rest:
             model = from_arguments(model, *rest)
@@ -186,7 +186,7 @@ class Highs:
     def addCol(
         self, cost: float, lower: float, upper: float, num_nz: int, indices: Any, values: Any
     ) -> HighsStatus:
-        """Adds a continuous column with entries in rows that are there."""
+        """Adds a continuous column with entries in existing rows."""
         return self.addCols(1, [cost], [lower], [upper], num_nz, [0], indices, values)
 
     def addCols(
@@ -200,7 +200,7 @@ class Highs:
         indices: Any,
         values: Any,
     ) -> HighsStatus:
-        """Adds continuous columns with entries in rows that are there."""
+        """Adds continuous columns with entries in existing rows."""
         try:
             first = self._program.add_cols(
                 np.asarray(lower, float),
@@ -236,7 +236,7 @@ class Highs:
         indices: Any,
         values: Any,
     ) -> HighsStatus:
-        """Adds rows in compressed form; ``starts`` may leave out their number at the end."""
+        """Adds rows in compressed form; ``starts`` need not end with the number of entries."""
         try:
             indices = np.asarray(indices, np.int64)
             cols = np.asarray(self._cols, np.int64)[indices] if len(indices) else indices
@@ -322,7 +322,7 @@ class Highs:
         return self.clearSolver()
 
     def deleteCols(self, count: int, cols: Any) -> HighsStatus:
-        """Removes columns; those behind them move up."""
+        """Removes columns; later ones move up."""
         gone = {int(col) for col in list(cols)[:count]}
 
         def act() -> None:
@@ -336,7 +336,7 @@ class Highs:
     deleteVars = deleteCols
 
     def deleteRows(self, count: int, rows: Any) -> HighsStatus:
-        """Removes rows; those behind them move up."""
+        """Removes rows; later ones move up."""
         gone = {int(row) for row in list(rows)[:count]}
 
         def act() -> None:
@@ -357,11 +357,11 @@ class Highs:
         return _OK
 
     def getColByName(self, name: str) -> tuple[HighsStatus, int]:
-        """Position of a column; ``kError`` and -1 where there is none of the name."""
+        """Position of a column; ``kError`` and -1 if no column has the name."""
         return _found(self._names[0], name)
 
     def getRowByName(self, name: str) -> tuple[HighsStatus, int]:
-        """Position of a row; ``kError`` and -1 where there is none of the name."""
+        """Position of a row; ``kError`` and -1 if no row has the name."""
         return _found(self._names[1], name)
 
     def getNumCol(self) -> int:
@@ -377,7 +377,7 @@ class Highs:
         return self._program.num_nonzeros
 
     def getInfinity(self) -> float:
-        """The number that is no bound."""
+        """The value of an absent bound."""
         return kHighsInf
 
     def getLp(self) -> HighsLp:
@@ -414,7 +414,7 @@ class Highs:
     # Options.
 
     def setOptionValue(self, name: str, value: Any) -> HighsStatus:
-        """Sets an option; ``kError`` for one that is not known."""
+        """Sets an option; ``kError`` for an unknown one."""
         if name not in DEFAULTS:
             return _ERROR
         self._options[name] = value
@@ -430,7 +430,7 @@ class Highs:
         return _OK
 
     def silent(self, turn_off_output: bool = True) -> None:
-        """Prints no log."""
+        """Turns the log off, or on again."""
         self._options["output_flag"] = not turn_off_output
 
     def version(self) -> str:
@@ -438,8 +438,8 @@ class Highs:
         return __version__
 
     def setSolution(self, solution: Any, indices: Any = None, values: Any = None) -> HighsStatus:
-        """A point to start from: a :class:`HighsSolution`, or a number of entries, positions of
-        columns and values. What is missing is searched for."""
+        """Sets a point to start from: a :class:`HighsSolution`, or a number of entries, positions
+        of columns and values. Missing values are searched for."""
         point = [math.nan] * len(self._cols)
         if indices is None:
             point = [float(value) for value in solution.col_value]
@@ -457,7 +457,7 @@ class Highs:
         """Solves the model. Ctrl-C ends it with the best point so far.
 
         Returns:
-            ``kWarning`` where a limit ended it, ``kError`` where nothing can be said.
+            ``kWarning`` if a limit ended the solve, ``kError`` after numerical trouble.
         """
         options = self._options
         settings = Settings(verbose=options["output_flag"] and options["log_to_console"])
@@ -507,11 +507,11 @@ class Highs:
         return MODEL_STATUS[self._answer.status]
 
     def modelStatusToString(self, status: HighsModelStatus) -> str:
-        """A model status in words."""
+        """A model status as text."""
         return WORDS.get(status, status.name)
 
     def getSolution(self) -> HighsSolution:
-        """The best point with its duals, whose signs are changes of the objective per unit."""
+        """The best point with its duals: changes of the objective per unit."""
         answer = self._answer
         solution = HighsSolution()
         if answer is None or answer.objective is None:
@@ -567,15 +567,15 @@ class Highs:
         return (_OK, getattr(info, name)) if hasattr(info, name) else (_ERROR, 0)
 
     def getObjectiveValue(self) -> float:
-        """Objective of the best point; 0 without one."""
+        """Objective of the best point; 0 without a point."""
         return self.getInfo().objective_function_value
 
     def getDualRay(self) -> tuple[HighsStatus, bool, Any]:
-        """A proof, by row, that a linear program has no point."""
+        """A Farkas proof by row that a linear program is infeasible."""
         return self._ray("farkas", self._rows)
 
     def getPrimalRay(self) -> tuple[HighsStatus, bool, Any]:
-        """A direction, by column, in which a linear program's objective improves without end."""
+        """A ray by column along which the objective of a linear program improves without limit."""
         return self._ray("ray", self._cols)
 
     def _ray(self, name: str, handles: list[int]) -> tuple[HighsStatus, bool, Any]:
@@ -585,7 +585,7 @@ class Highs:
         return _OK, True, ray[handles]
 
     def getRunTime(self) -> float:
-        """Seconds of all solves of this model."""
+        """Total time of all solves of this model in seconds."""
         return self._seconds
 
     def _is_mip(self) -> bool:

@@ -1,9 +1,9 @@
 """Training steps of JAX as instances: ``export(jax.grad(loss), parameters, batch)``.
 
-The program that JAX traces becomes a graph of values in execution order. Calls of compiled and of
-differentiated functions are opened; a loop (``scan``, ``while``) and a branch is one operation,
-whose body is run as it is. XLA computes element-wise operations in one kernel: so they are one
-node, unless more than one operation reads what is between them.
+The program traced by JAX becomes a graph of values in execution order. Calls of compiled and of
+differentiated functions are inlined. A loop (``scan``, ``while``) or a branch is one operation,
+whose body runs unchanged. XLA fuses element-wise operations into one kernel, so they become one
+node unless a value between them has several readers.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["Device", "export"]
 
 # Operations whose output is their input with another shape or layout.
 _VIEWS = {"reshape", "squeeze", "expand_dims", "transpose", "stop_gradient", "copy"}
-# Operations of no cost that are made anew wherever they are read.
+# Operations without cost that each reader repeats.
 _MADE_WHERE_READ = {"broadcast_in_dim", "iota"}
-# Operations with kernels of their own.
+# Operations that run as separate kernels.
 _APART = {
     "dot_general",
     "ragged_dot_general",
@@ -68,18 +68,17 @@ def export(
     """The instance of a JAX function, such as a gradient or a whole training step.
 
     Args:
-        step: The function, as for ``jax.make_jaxpr``. Where it has a ``jax.checkpoint``, what that
-            computes again is computed again whatever the plan says: leave it out.
+        step: The function, as for ``jax.make_jaxpr``. Leave out ``jax.checkpoint``: its
+            recomputations stay in every plan.
         arguments: Its arguments; ``jax.ShapeDtypeStruct`` will do.
-        name: Name of the instance; that of the function by default.
-        device: Device that costs are for, in nanoseconds of a roofline.
-        fuse: False for a node for each operation.
+        name: Name of the instance; by default the name of the function.
+        device: Device for the costs, which are nanoseconds of a roofline.
+        fuse: False makes each operation a node.
 
     Returns:
-        The instance. Nodes are called after their primitives, ``op`` has the line of the source.
-        Inputs and constants are there for the whole step, outputs at its end. XLA may run the
-        operations in another order and with other fusions: take its memory for a plan with
-        a margin.
+        The instance. Nodes are named after their primitives, and ``op`` has the source line. Inputs
+        and constants are in memory for the whole step, outputs at its end. XLA may choose another
+        order and other fusions, so allow a margin in the budget.
     """
     closed = jax.make_jaxpr(step)(*arguments)
     reader = _Reader()
@@ -99,8 +98,9 @@ class _Reader:
     """The operations of a program, in the order of its equations.
 
     Attributes:
-        operations: What was read.
-        of: For each variable what must be in memory to read it: values, or none for an input.
+        operations: Operations read so far.
+        of: For each variable the values behind it (empty for an input), and the bytes of inputs
+            behind it.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class _Reader:
         self.count: dict[str, int] = {}
 
     def enter(self, jaxpr: Any) -> None:
-        """Takes the inputs of a program as memory that is there."""
+        """Registers the inputs of a program as resident memory."""
         for variable in (*jaxpr.invars, *jaxpr.constvars):
             self.of[variable] = ([], _nbytes(variable.aval))
 
@@ -160,7 +160,7 @@ class _Reader:
             self.of[variable] = ([value], 0)
 
     def open(self, equation: Any, inner: Any) -> None:
-        """Reads the body of a call in its place."""
+        """Inlines the body of a call."""
         jaxpr = getattr(inner, "jaxpr", inner)
         for variable in jaxpr.constvars:
             self.of[variable] = ([], _nbytes(variable.aval))
@@ -172,7 +172,8 @@ class _Reader:
             self.of[variable] = self.sources(atom)
 
     def close(self, operation: Operation, equation: Any, bodies: list[Any]) -> None:
-        """Makes a loop or branch one operation: the work of all runs, the memory of one."""
+        """Makes a loop or branch one operation, with the work of all runs and the memory of one
+        run."""
         operation.fusible, operation.work = False, 0.0
         runs = int(equation.params.get("length", 1))
         for body in bodies:
@@ -187,14 +188,14 @@ class _Reader:
             operation.work += runs * sum(o.work for o in inside)
 
     def named(self, primitive: str, aval: Any) -> Value:
-        """A value of its own name; empty where an operation makes nothing."""
+        """A value with a new name; its size is 0 if the operation has no output."""
         number = self.count[primitive] = self.count.get(primitive, 0) + 1
         shape = getattr(aval, "shape", ())
         return Value(f"{primitive}.{number}", _nbytes(aval), [int(n) for n in shape])
 
 
 def _opened(equation: Any) -> Any:
-    """The body of a call that is its equations and nothing else, or ``None``."""
+    """The body of a call that can be inlined; ``None`` for other equations."""
     if equation.primitive.name in ("scan", "while", "cond", "pallas_call", "shard_map"):
         return None
     for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):

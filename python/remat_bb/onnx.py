@@ -1,7 +1,7 @@
 """Inference graphs of ONNX as instances: ``load("model.onnx")``.
 
-A node of the graph is a node of the instance, in the order of the file, with costs of a roofline.
-Weights and inputs are there for the whole run, outputs at its end.
+Each node of the graph becomes a node of the instance, in the order of the file, with costs of a
+roofline. Weights and inputs are in memory for the whole run, outputs at its end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Device", "load"]
 
 # Operators whose output is their first input with another shape.
 _VIEWS = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
-# Operators that multiply matrices or convolve: kernel and products for each output by the weights.
+# Operators that convolve or multiply matrices: each element of the output takes many products.
 _CONVOLUTIONS = {"Conv", "ConvInteger", "QLinearConv"}
 _PRODUCTS = {"MatMul", "Gemm", "MatMulInteger", "QLinearMatMul"}
 
@@ -42,12 +42,12 @@ def load(
     Args:
         model: Name of a file, or an ``onnx.ModelProto``. Weights in other files are not read.
         sizes: A size for each named dimension of the inputs, such as ``{"batch": 8}``.
-        name: Name of the instance; that of the graph by default.
-        device: Device that costs are for, in nanoseconds of a roofline.
+        name: Name of the instance; by default the name of the graph.
+        device: Device for the costs, which are nanoseconds of a roofline.
 
     Raises:
-        InvalidInstance: the file is no ONNX model, or a tensor's size is not known: names tensor
-            and dimension.
+        InvalidInstance: the file is no ONNX model, or the size of a tensor is unknown; the message
+            names tensor and dimension.
     """
     graph = _inferred(_read(model), dict(sizes or {})).graph
     reader = _Reader(graph)
@@ -77,8 +77,7 @@ def _read(model: Any) -> Any:
 
 
 def _inferred(model: Any, sizes: dict[str, int]) -> Any:
-    """The model with sizes for its named dimensions, and with a shape for each tensor that ONNX can
-    tell."""
+    """The model with sizes for its named dimensions, and with all shapes that ONNX can infer."""
     known = {i.name for i in model.graph.initializer}
     named: set[str] = set()
     for tensor in model.graph.input:
@@ -113,7 +112,7 @@ class _Reader:
     """The operations of a graph.
 
     Attributes:
-        operations: What was read.
+        operations: Operations read so far.
         values: Values by the names of tensors; ``None`` for inputs, weights and constants.
     """
 
@@ -137,7 +136,7 @@ class _Reader:
         """Shape of a tensor.
 
         Raises:
-            InvalidInstance: it is not known.
+            InvalidInstance: the shape is unknown.
         """
         found = self.weights.get(tensor) or self.constants.get(tensor)
         if found is not None:
@@ -229,7 +228,7 @@ def _product(shape: Iterable[int]) -> int:
 
 
 def _element_bytes(data_type: int) -> int:
-    """Bytes of an element; those of four bits count as one, text as none."""
+    """Bytes of an element: elements of four bits count as one byte, text as 0."""
     if data_type in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING):
         return 0
     return int(onnx.helper.tensor_dtype_to_np_dtype(data_type).itemsize)

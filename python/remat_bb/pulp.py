@@ -10,8 +10,8 @@
 >>> x.varValue
 2.0
 
-The import registers it: ``pulp.getSolver("REMAT")`` finds it. :func:`install` lets
-``PULP_CBC_CMD``, ``COIN_CMD``, ``GUROBI``, ``GUROBI_CMD`` and ``problem.solve()`` use it as well.
+The import registers the solver for ``pulp.getSolver("REMAT")``. After :func:`install` it also
+serves ``PULP_CBC_CMD``, ``COIN_CMD``, ``GUROBI``, ``GUROBI_CMD`` and ``problem.solve()``.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ _INF = math.inf
 
 
 class REMAT(pulp.LpSolver):
-    """The solver. It writes no files and starts no process.
+    """The solver. It runs in this process and writes no files.
 
     Args:
         mip: False solves the linear relaxation.
         msg: True prints a log.
         timeLimit: Seconds.
-        gapRel, gapAbs: Differences of objective and bound at which a search ends.
+        gapRel, gapAbs: Relative and absolute gap at which a search ends.
         threads: Number of threads, all by default.
-        warmStart: True starts from the variables' values (``setInitialValue``). Integers without
-            a value are searched for.
-        options: Further settings of :meth:`remat_bb.Program.solve` or of CBC, Gurobi and HiGHS by
+        warmStart: True starts from the variables' values (``setInitialValue``). Missing integers
+            are searched for.
+        options: Further settings of :meth:`remat_bb.Program.solve`, or of CBC, Gurobi and HiGHS by
             their names: ``["presolve off", "feasibility_tolerance=1e-9", ("MIPGap", 0.01)]``.
-        logPath: A file for the log, which then is not printed.
-        maxNodes: Most nodes of the search.
+        logPath: A file for the log, which is then not printed.
+        maxNodes: Largest number of nodes of the search.
 
     After a solve ``report`` has ``status``, ``objective``, ``bound``, ``gap``, ``nodes``,
-    ``seconds`` and ``recognised``. The search is exact: values of integer variables are whole.
+    ``seconds`` and ``recognised``. Values of integer variables are integral.
     """
 
     name = "REMAT"
@@ -124,7 +124,7 @@ class REMAT(pulp.LpSolver):
         return copy
 
     def available(self) -> bool:
-        """True: there is nothing to install or to license."""
+        """True: the solver needs no installation and no licence."""
         return True
 
     def actualSolve(self, lp: Any, **kwargs: Any) -> Any:
@@ -133,12 +133,12 @@ class REMAT(pulp.LpSolver):
 
 
 def _default_gap(solver: Any) -> float:
-    """Relative gap up to which a solution is optimal to a solver's users."""
+    """Relative gap up to which a solver reports a solution as optimal."""
     return GUROBI_GAP if solver.name.startswith("GUROBI") else EXACT_GAP
 
 
 def _settings(solver: Any) -> Settings:
-    """The options of any solver object of PuLP."""
+    """The settings of any solver object of PuLP."""
     settings = Settings(time_limit=solver.timeLimit, verbose=solver.msg)
     if _default_gap(solver) == GUROBI_GAP:
         settings.gap = GUROBI_GAP
@@ -155,8 +155,8 @@ def _finite(bound: float | None, otherwise: float) -> float:
 
 
 class _Built:
-    """A problem of PuLP as a program: its columns are ``variables``, its rows ``rows``, both in
-    order; columns of ordered sets follow. ``sides`` and ``entries`` are those of the rows."""
+    """A problem of PuLP as a program. Its columns are ``variables`` and its rows ``rows``, both in
+    order; columns of ordered sets follow. ``sides`` and ``entries`` belong to the rows."""
 
     def __init__(self, lp: Any, mip: bool) -> None:
         self.variables = list(lp.variables())
@@ -220,7 +220,7 @@ class _Built:
         return next(v for v in self.variables if v.id == number)
 
     def fixed(self, x: Any) -> Answer:
-        """The linear program that is left with the integers of a point, solved: CBC's duals."""
+        """Solves the linear program with the integers fixed at a point. Its duals are CBC's."""
         for col in self.program.cols:
             if self.program.kind(col) != "C":
                 self.program.set_kind(col, "C")
@@ -228,11 +228,11 @@ class _Built:
         return self.program.solve(time_limit=SECOND_SECONDS)
 
     def least_violating(self) -> Answer:
-        """A point without integrality whose rows are violated least, in their sum."""
+        """A point of least total row violation, without integrality."""
         cols, rows = len(self.variables), len(self.rows)
         bounds = [self.program.bounds(col) for col in range(cols)]
         program = Program()
-        # Bounds that cross leave the lower one.
+        # Of crossing bounds only the lower one is kept.
         program.add_cols(
             [low for low, _ in bounds],
             [max(low, high) for low, high in bounds],
@@ -252,14 +252,15 @@ class _Built:
         return program.solve(time_limit=SECOND_SECONDS)
 
     def start(self) -> list[float]:
-        """Values of the variables, NaN where there is none."""
+        """Values of the variables; NaN marks missing ones."""
         values = [v.value() for v in self.variables]
         return [math.nan if value is None else float(value) for value in values]
 
 
 def rows_of(lp: Any) -> list[Any]:
-    """The constraints of a problem, in order: 4 has a method for them, 3.3 a dictionary under
-    another name, to say that ``constraints`` goes, and those before ``constraints`` alone."""
+    """The constraints of a problem in order. PuLP 4 has a method for them. PuLP 3.3 has a
+    dictionary ``_constraints``, because ``constraints`` is deprecated. Earlier versions have only
+    ``constraints``."""
     if _V4:
         return list(lp.constraints())
     held = getattr(lp, "_constraints", None)
@@ -267,7 +268,7 @@ def rows_of(lp: Any) -> list[Any]:
 
 
 def _set_members(lp: Any, known: set[int]) -> list[Any]:
-    """Variables of PuLP 3 that are in ordered sets alone."""
+    """Variables of PuLP 3 that occur only in ordered sets."""
     members = {}
     for group in (*lp.sos1.values(), *lp.sos2.values()):
         members.update({hash(v): v for v in group if hash(v) not in known})
@@ -296,7 +297,7 @@ def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
     solver.report["gap"] = running.relative_gap(answer)
     found = answer.objective is not None and answer.status != "unbounded"
     shown = answer if found else None
-    if answer.status == "infeasible" and not _V4:  # CBC leaves the point where it stopped
+    if answer.status == "infeasible" and not _V4:  # CBC keeps the point at which it stopped
         shown = built.least_violating()
     _assign(built, shown)
     if _V4:
@@ -314,9 +315,9 @@ def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
 
 
 def _assign(built: _Built, answer: Answer | None) -> None:
-    """Values, reduced costs, slacks and duals, as CBC has their signs: a slack is the side less
-    the activity, a dual the change of the objective per unit of the side. With integers, duals are
-    those of the linear program with the integers fixed."""
+    """Assigns values, reduced costs, slacks and duals with CBC's signs. A slack is the side minus
+    the activity; a dual is the change of the objective per unit of the side. With integers, the
+    duals come from the linear program with the integers fixed."""
     point = None if answer is None else answer.x()
     x = duals = reduced = None
     if answer is not None and point is not None:
@@ -339,8 +340,8 @@ def _assign(built: _Built, answer: Answer | None) -> None:
 
 
 def _status_of_3(answer: Answer, found: bool) -> tuple[int, int]:
-    """Status and solution status of PuLP 3: a search that was ended with a solution is, as with
-    CBC, ``Optimal`` with ``Solution Found`` beside it."""
+    """Status and solution status of PuLP 3. As with CBC, a search that a limit ended with a
+    solution is ``Optimal`` with ``Solution Found``."""
     if answer.status == "optimal":
         return const.LpStatusOptimal, const.LpSolutionOptimal
     if answer.status == "infeasible":
@@ -355,7 +356,7 @@ def _status_of_3(answer: Answer, found: bool) -> tuple[int, int]:
 
 
 def _status_of_4(answer: Answer, gap: float) -> int:
-    """The reason of PuLP 4 why a search ended; ``GapLimit`` where its gap is above ``gap``."""
+    """The ending of a search as a status of PuLP 4; ``GapLimit`` if the gap is above ``gap``."""
     if answer.status == "optimal" and running.relative_gap(answer) > gap * (1 + 1e-6):
         return const.LpSolveStatus.GapLimit
     names = {
@@ -375,13 +376,13 @@ def _status_of_4(answer: Answer, gap: float) -> int:
 
 
 def register() -> None:
-    """Lets ``pulp.getSolver("REMAT")`` and ``pulp.listSolvers()`` know the solver."""
+    """Registers the solver for ``pulp.getSolver("REMAT")`` and ``pulp.listSolvers()``."""
     if REMAT not in pulp.apis._all_solvers:
         pulp.apis._all_solvers.append(REMAT)
 
 
 def _available(self: Any) -> bool:
-    """True: remat-bb answers."""
+    """True: remat-bb solves in place of the class."""
     return True
 
 
@@ -400,10 +401,10 @@ def _set(owner: Any, name: str, value: Any) -> None:
 
 
 def install() -> None:
-    """Lets PuLP's CBC and Gurobi classes, and problems without a solver, be solved by remat-bb.
+    """Makes remat-bb solve for PuLP's CBC and Gurobi classes, and for problems without a solver.
 
-    Methods of the classes are replaced in place, so names that were imported before are as good.
-    PuLP 4, which has no ``PULP_CBC_CMD``, gets it back. A second call does nothing.
+    Methods of the classes are replaced in place, so names imported before are patched, too. PuLP 4
+    lacks ``PULP_CBC_CMD`` and gets it back. A second call has no effect.
     """
     if _saved:
         return
@@ -424,7 +425,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Takes :func:`install` back."""
+    """Reverts :func:`install`."""
     while _saved:
         owner, name, value = _saved.pop()
         if value is _MISSING:

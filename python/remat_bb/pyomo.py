@@ -10,8 +10,8 @@
 >>> model.x.value
 2.0
 
-The import registers it for ``pyomo.environ.SolverFactory`` and, with results of the newer kind, for
-``pyomo.contrib.solver``.
+The import registers the solver for ``pyomo.environ.SolverFactory`` and, with results of the newer
+kind, for ``pyomo.contrib.solver``.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ _ENDINGS = {
 
 
 class RematConfig(BranchAndBoundConfig):
-    """Settings of a solve: those of Pyomo's branch-and-bound solvers, and ``warmstart_values``."""
+    """Settings of a solve: the settings of Pyomo's branch-and-bound solvers, and
+    ``warmstart_values``."""
 
     def __init__(
         self,
@@ -106,11 +107,11 @@ class RematSolutionLoader(SolutionLoader):
         self._answer = answer
 
     def get_number_of_solutions(self) -> int:
-        """1 where there is a point, else 0."""
+        """1 if there is a point, else 0."""
         return 0 if self._answer.objective is None else 1
 
     def get_vars(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
-        """Values of variables; integer ones are whole numbers.
+        """Values of variables; integer variables have integral values.
 
         Raises:
             NoSolutionError: there is no point.
@@ -149,7 +150,8 @@ class RematSolutionLoader(SolutionLoader):
         return self._built.by_variable(running.clean(reduced), vars_to_load)
 
     def load_import_suffixes(self) -> None:
-        """Loads ``dual`` and ``rc`` where the model has such suffixes and there are such values."""
+        """Loads ``dual`` and ``rc`` if the model has these suffixes and the answer has the
+        values."""
         suffixes = self._collect_and_clear_import_suffixes()
         if self._answer.duals is None:
             return
@@ -160,17 +162,17 @@ class RematSolutionLoader(SolutionLoader):
 
 
 class Remat(SolverBase):
-    """The solver. Each solve builds the program anew, so edits of models and parameters hold.
+    """The solver. Each solve builds a new program, so edits of models and parameters take effect.
 
     ``solver_options`` are settings of :meth:`remat_bb.Program.solve`, or of CBC, Gurobi and HiGHS
-    by their names. Quadratic and other nonlinear models are refused; ordered sets
-    (``SOSConstraint``) become binary columns, for which their variables need bounds.
+    by their names. Quadratic and other nonlinear models are refused. Ordered sets
+    (``SOSConstraint``) become binary columns, so their variables need bounds.
     """
 
     CONFIG = RematConfig()
 
     def available(self) -> Availability:
-        """``FullLicense``: there is nothing to install or to license."""
+        """``FullLicense``: the solver needs no installation and no licence."""
         return Availability.FullLicense
 
     def version(self) -> tuple[int, ...]:
@@ -181,8 +183,8 @@ class Remat(SolverBase):
         """Solves a model.
 
         Raises:
-            IncompatibleModelError: a term that is not linear, several objectives, or an ordered
-                set without bounds.
+            IncompatibleModelError: for a nonlinear term, several objectives, or an ordered set
+                without bounds.
             NoOptimalSolutionError, NoFeasibleSolutionError: as the settings say.
         """
         stamp = datetime.datetime.now(datetime.timezone.utc)
@@ -245,7 +247,7 @@ class Remat(SolverBase):
 
 
 class _Built:
-    """A model as a program: columns are its variables, and rows its constraints, in order; columns
+    """A model as a program. Columns are its variables and rows its constraints, in order; columns
     of ordered sets follow."""
 
     def __init__(self, model: Any) -> None:
@@ -323,12 +325,12 @@ class _Built:
             raise IncompatibleModelError(str(error)) from error
 
     def by_variable(self, values: Any, wanted: Sequence[Any] | None) -> Mapping[Any, float]:
-        """Entries of a vector by handle, for some or all variables."""
+        """Entries of a vector by variable, for some or all variables."""
         wanted = self.variables if wanted is None else wanted
         return ComponentMap((v, float(values[self._col[v]])) for v in wanted)
 
     def start(self) -> list[float]:
-        """Values of the variables by handle, NaN where there is none."""
+        """Values of the variables by handle; NaN marks missing ones."""
         values = [math.nan] * self.program.num_cols
         for variable in self.variables:
             if variable.value is not None:
@@ -338,7 +340,8 @@ class _Built:
 
 @contextmanager
 def _without_sets(model: Any) -> Iterator[None]:
-    """Leaves ordered sets out of a model, which the compiler does not know."""
+    """Deactivates the ordered sets of a model in the block, because the compiler does not know
+    them."""
     components = list(model.component_objects(pyo.SOSConstraint, active=True))
     for component in components:
         component.deactivate()
@@ -370,7 +373,7 @@ def _results(model: Any, built: _Built, answer: Answer) -> Results:
 
 
 class _Nothing(SolutionLoader):
-    """No solution: the model was proven infeasible before it was solved."""
+    """An empty solution, of a model that was proven infeasible before the solve."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -401,7 +404,7 @@ def _refused_by_pyomo(model: Any) -> Results:
 
 
 def register() -> None:
-    """Lets both factories of Pyomo know ``remat_bb``."""
+    """Registers ``remat_bb`` in both factories of Pyomo."""
     SolverFactory.register(name="remat_bb", doc="Branch and cut of remat-bb")(Remat)
 
 

@@ -1,8 +1,8 @@
-"""``python -m remat_bb.run [--pulp] [--cvxpy] [--scipy] [--pyomo] [--gurobi] script.py ...`` runs
-a program with remat-bb in the place of its solvers.
+"""``python -m remat_bb.run [--pulp] [--cvxpy] [--scipy] [--pyomo] [--gurobi] script.py ...`` runs a
+program with remat-bb in place of its solvers.
 
-Without a switch all are set. ``-m module`` runs a module. The programs' own child processes do the
-same where the package is installed with its ``.pth`` file.
+Without a switch all are set. ``-m module`` runs a module. Child processes of the program do the
+same if the package is installed with its ``.pth`` file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ USAGE = (
 
 
 def main(arguments: list[str]) -> int:
-    """Runs a script or module; returns 2 where the arguments are not what they should be."""
+    """Runs a script or module; returns 2 if the arguments are invalid."""
     names: list[str] = []
     while arguments and arguments[0].startswith("--"):
         switch = arguments.pop(0)

@@ -4,8 +4,8 @@
 >>> milp([-1, -2], integrality=1, bounds=(0, 3)).x
 array([3., 3.])
 
-Arguments are read by SciPy's own functions, so errors and warnings are those of SciPy.
-:func:`install` puts the twins in the place of SciPy's functions.
+SciPy's own functions read the arguments, so errors and warnings are SciPy's. :func:`install`
+replaces SciPy's functions by the twins.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ def milp(
     Args:
         c: Costs, to be minimised.
         integrality: 0 continuous, 1 integer, 2 semicontinuous, 3 semi-integer, for each column or
-            all.
-        bounds: A ``scipy.optimize.Bounds``, or what makes one.
-        constraints: ``scipy.optimize.LinearConstraint``, or what makes them.
-        options: ``disp``, ``presolve``, ``time_limit``, ``node_limit``, ``mip_rel_gap``; others are
-            those of :meth:`remat_bb.Program.solve` and of HiGHS by their names.
+            for all.
+        bounds: A ``scipy.optimize.Bounds``, or a value that converts to one.
+        constraints: ``scipy.optimize.LinearConstraint`` objects, or values that convert to them.
+        options: ``disp``, ``presolve``, ``time_limit``, ``node_limit``, ``mip_rel_gap``, and
+            options of :meth:`remat_bb.Program.solve` and of HiGHS by their names.
 
     Returns:
         ``x``, ``fun``, ``status`` (0 optimal, 1 a limit, 2 infeasible, 3 unbounded, 4 other),
         ``success``, ``message``, ``mip_node_count``, ``mip_dual_bound``, ``mip_gap``. Integer
-        columns have whole numbers.
+        columns have integral values.
 
     Raises:
         ValueError: as SciPy's function.
@@ -121,8 +121,8 @@ def linprog(
     Returns:
         ``x``, ``fun``, ``slack``, ``con``, ``status``, ``success``, ``message``, ``nit``, and
         ``ineqlin``, ``eqlin``, ``lower``, ``upper``, each with ``residual`` and ``marginals``
-        (changes of the objective per unit of the side or bound). With integers marginals are 0,
-        and ``mip_node_count``, ``mip_dual_bound`` and ``mip_gap`` are there.
+        (changes of the objective per unit of the side or bound). With integers the marginals are 0,
+        and the result has ``mip_node_count``, ``mip_dual_bound`` and ``mip_gap``.
 
     Raises:
         ValueError: as SciPy's function.
@@ -164,7 +164,7 @@ def linprog(
 
 
 def _linear(problem: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The result of ``linprog`` for a problem that SciPy has read."""
+    """The result of ``linprog`` for a problem in SciPy's form."""
     costs, above, sides, equal, values, bounds, _, integrality = problem
     lower, upper = np.array(bounds[:, 0], float), np.array(bounds[:, 1], float)
     matrix = sp.csr_array(sp.vstack((sp.csr_array(above), sp.csr_array(equal)), format="csr"))
@@ -175,7 +175,7 @@ def _linear(problem: Any, given: dict[str, Any]) -> dict[str, Any]:
     status, message = _words(answer)
     searched = bool(np.any(kinds))
     if not searched and status != 0:
-        x = None  # as with SciPy, a linear program has a point only where it is optimal
+        x = None  # as in SciPy, a linear program has a point only if it is optimal
     parts: dict[str, Any] = dict.fromkeys(("slack", "con", "below", "beyond"))
     marginals: dict[str, Any] = dict.fromkeys(("ineqlin", "eqlin", "lower", "upper"))
     if x is not None:
@@ -232,11 +232,11 @@ def _run(
     kinds: Any,
     given: dict[str, Any],
 ) -> tuple[Answer, Any]:
-    """Solves; the answer, and its point without the columns of reformulations."""
+    """Solves a program; returns the answer, and its point without the columns of reformulations."""
     integer = (kinds == 1) | (kinds == 3)
     program = Program()
     for low, high in ((lower, upper), (least, most)):
-        never = (low == _INF) | (high == -_INF)  # no number is at or beyond infinity
+        never = (low == _INF) | (high == -_INF)  # no number is infinite
         low[never], high[never] = 1.0, 0.0
     program.add_cols(lower, upper, costs, "".join(np.where(integer, "I", "C").tolist()))
     if len(least):
@@ -247,7 +247,7 @@ def _run(
     settings = Settings(gap=HIGHS_GAP)
     settings.update(_valid(given), "remat_bb.scipy", OptimizeWarning)
     if settings.gap is not None:
-        settings.gap *= 1.0 - ROUNDING  # the gap that is reported is then not above that asked for
+        settings.gap *= 1.0 - ROUNDING  # so the reported gap is not above the wanted gap
     answer = running.solve(program, settings)
     x = answer.x()
     if answer.status == "unbounded" or _words(answer)[0] == 4:
@@ -256,7 +256,7 @@ def _run(
 
 
 def _valid(given: dict[str, Any]) -> dict[str, Any]:
-    """Options with values that they can have; others are warned of and left out."""
+    """Options with valid values; other options are left out with a warning."""
     valid = {}
     for name, value in given.items():
         if value is None:
@@ -275,7 +275,7 @@ def _valid(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _words(answer: Answer) -> tuple[int, str]:
-    """Status and message of SciPy."""
+    """Status and message in SciPy's terms."""
     status, words = _WORDS.get(answer.status, (4, "Numerical difficulties encountered. "))
     return status, f"{words}(remat-bb: {answer.status})"
 
@@ -292,8 +292,8 @@ _saved: list[tuple[Any, str, Any]] = []
 
 
 def install() -> None:
-    """Puts :func:`milp` and :func:`linprog` in the place of SciPy's. Names that were imported
-    from SciPy before keep SciPy's functions. A second call does nothing."""
+    """Replaces SciPy's functions by :func:`milp` and :func:`linprog`. Names imported from SciPy
+    before keep SciPy's functions. A second call has no effect."""
     if _saved:
         return
     homes = {"milp": "scipy.optimize._milp", "linprog": "scipy.optimize._linprog"}
@@ -304,7 +304,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Takes :func:`install` back."""
+    """Reverts :func:`install`."""
     while _saved:
         module, name, value = _saved.pop()
         setattr(module, name, value)

@@ -1,6 +1,6 @@
-"""Places of other packages that remat-bb can take: :func:`install` and :func:`uninstall`.
+"""Replacement of other solvers by remat-bb: :func:`install` and :func:`uninstall`.
 
-A package that is not imported yet is patched when it is.
+A package that is not imported yet is patched after its import.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ SHIM = "remat_bb.gurobi"
 
 
 def install(*names: str, **switches: bool) -> None:
-    """Lets remat-bb answer in the place of other solvers, in this process.
+    """Lets remat-bb answer in place of other solvers, in this process.
 
     Args:
         names: ``pulp`` (CBC and Gurobi classes of PuLP, problems without a solver), ``cvxpy``
             (``cp.GUROBI``, ``cp.CBC``, ``cp.GLPK_MI``, ``cp.SCIP``, ``cp.HIGHS`` and others),
             ``scipy`` (``scipy.optimize.milp`` and ``linprog``), ``pyomo``
-            (``SolverFactory("remat_bb")`` without an import), ``gurobi`` (``import gurobipy``);
-            ``pulp``, ``cvxpy`` and ``pyomo`` where none is given.
-        switches: The same by keywords: ``install(scipy=True)``.
+            (``SolverFactory("remat_bb")`` without an import), ``gurobi`` (``import gurobipy``); by
+            default ``pulp``, ``cvxpy`` and ``pyomo``.
+        switches: The same names as keywords: ``install(scipy=True)``.
 
-    Packages that are not imported yet are patched when they are; those that are not there, never.
+    Packages that are not imported yet are patched after their import.
 
     Raises:
-        InvalidArgument: a name that is none of these, or ``gurobi`` where this version lacks it.
+        InvalidArgument: an unknown name, or ``gurobi`` if this version lacks it.
     """
     for name in _names(names, switches):
         if name == "gurobi":
@@ -70,7 +70,7 @@ def install(*names: str, **switches: bool) -> None:
 
 
 def uninstall(*names: str) -> None:
-    """Takes :func:`install` back, of some names or of all."""
+    """Reverts :func:`install` for some names or for all."""
     for name in _names(names, {}) if names else list(HOMES):
         home = HOMES[name]
         _hook().pending.pop(home, None)
@@ -85,7 +85,7 @@ def uninstall(*names: str) -> None:
 
 
 def has_shim() -> bool:
-    """True where the module is there that takes the place of ``gurobipy``."""
+    """True if the module that replaces ``gurobipy`` exists."""
     return importlib.util.find_spec(SHIM) is not None
 
 
@@ -103,7 +103,7 @@ def _names(names: Sequence[str], switches: dict[str, bool]) -> list[str]:
 
 
 def _apply(name: str) -> None:
-    """Patches a package that is imported."""
+    """Patches an imported package."""
     if name == "pulp" and _version(sys.modules[name]) < OLDEST_PULP:
         found = getattr(sys.modules[name], "__version__", "?")
         words = f"remat-bb leaves PuLP {found} alone: install 3.3, or any from 2.4 on"
@@ -146,7 +146,7 @@ class _Hook(importlib.abc.MetaPathFinder):
 
 
 class _Patching(importlib.abc.Loader):
-    """Loader of a module that patches it when it has run."""
+    """Loader that runs a module and then patches it."""
 
     def __init__(self, inner: Any, name: str) -> None:
         self._inner = inner
@@ -156,11 +156,11 @@ class _Patching(importlib.abc.Loader):
         return getattr(self._inner, name)
 
     def create_module(self, spec: Any) -> Any:
-        """The module as its own loader makes it."""
+        """The module made by its own loader."""
         return self._inner.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the module, then the patch. From then on the module has its own loader."""
+        """Runs the module, then the patch. After that the module has its own loader."""
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
         module.__loader__ = self._inner
@@ -169,14 +169,14 @@ class _Patching(importlib.abc.Loader):
 
 
 class _Shim(importlib.abc.Loader):
-    """Loader that puts the shim in the place of the module."""
+    """Loader that replaces the module by the shim."""
 
     def create_module(self, spec: Any) -> Any:
-        """``None``: the usual one, which is replaced."""
+        """``None``: Python makes a default module, which :meth:`exec_module` replaces."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Puts the shim in its place."""
+        """Replaces the module by the shim."""
         sys.modules[module.__name__] = importlib.import_module(SHIM)
 
 

@@ -243,7 +243,7 @@ class HighsInfo:
 
 
 def by_rows(rows: int, cols: int, starts: Any, indices: Any, values: Any) -> tuple[Any, Any, Any]:
-    """A matrix by columns in compressed form, by rows."""
+    """Converts a matrix in compressed form from columns to rows."""
     counts: Any = np.diff(np.append(starts[:cols], len(indices)))
     of: Any = np.repeat(np.arange(cols), counts)
     order = np.argsort(indices, kind="stable")

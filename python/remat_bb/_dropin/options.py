@@ -1,4 +1,4 @@
-"""Options of other solvers, in the words of :meth:`remat_bb.Program.solve`."""
+"""Options of other solvers as arguments of :meth:`remat_bb.Program.solve`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TABLE = {
 }
 _NAMES = {name: field for field, names in _TABLE.items() for name in names.split()}
 
-# Options that choose a way of working, not a result: they are taken without a word.
+# Options that choose a method, not a result: they are accepted without a warning.
 _IGNORED = frozenset(
     "mipfocus concurrentmip numericfocus crossover presos1bigm presos2bigm integralityfocus "
     "nodefilestart nodefiledir softmemlimit memlimit infunbdinfo dualreductions reoptimize "
@@ -62,7 +62,8 @@ def _key(name: object) -> str:
 
 
 def switch(value: Any) -> bool:
-    """An on/off value of any kind: ``True``, ``"on"``, ``"choose"``, ``-1`` (automatic), 2."""
+    """Converts an on/off value of any kind: ``True``, ``"on"``, ``"choose"``, ``-1`` (automatic),
+    2."""
     return value.strip().lower() not in _OFF if isinstance(value, str) else bool(value)
 
 
@@ -75,7 +76,7 @@ def _algorithm(value: Any) -> str:
 
 @dataclass
 class Settings:
-    """Settings of a solve, as :meth:`remat_bb.Program.solve` has them; ``None`` is its default."""
+    """Settings of :meth:`remat_bb.Program.solve`; ``None`` keeps its default."""
 
     time_limit: Any = None
     gap: float | None = None
@@ -98,7 +99,7 @@ class Settings:
     log_path: str | None = None
 
     def set(self, name: str, value: Any) -> bool:
-        """Sets an option by its name in any known solver; false where no solver has the name."""
+        """Sets an option by its name in any known solver; false if no solver has the name."""
         key = _key(name)
         if key in _NAMES:
             if value is not None:
@@ -112,8 +113,8 @@ class Settings:
         whose: str,
         category: type[Warning] = UserWarning,
     ) -> None:
-        """Sets options of a mapping, or of a list with pairs and with texts such as ``"sec 20"``
-        and ``"presolve=off"``. Unknown ones are named in a warning of the category."""
+        """Sets options from a mapping, or from a list of pairs and of texts such as ``"sec 20"``
+        and ``"presolve=off"``. A warning of the category names each unknown option."""
         pairs = options.items() if isinstance(options, Mapping) else map(_pair, options)
         for name, value in pairs:
             if not self.set(name, value):
@@ -121,7 +122,7 @@ class Settings:
                 warnings.warn(words, category, stacklevel=4)
 
     def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of :meth:`remat_bb.Program.solve`, moved into its ranges."""
+        """Keyword arguments of :meth:`remat_bb.Program.solve`, clipped to their valid ranges."""
         given: dict[str, Any] = {}
         if self.time_limit is not None:
             limit = self.time_limit

@@ -1,7 +1,7 @@
 """Exact reformulations with binary columns: ordered sets, semicontinuous columns.
 
-Both need finite bounds. Where a column has none, the linear relaxation is asked for one: its
-largest value there bounds the column in every point of the program.
+Both need finite bounds. A missing bound comes from the linear relaxation: the extreme value of the
+column there bounds the column at every point of the program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INF = math.inf
 
 @dataclass(frozen=True)
 class Switched:
-    """A column that is 0 where all its switches are 0, and else within its bounds."""
+    """A column that is 0 if all its switches are 0, and else within its bounds."""
 
     col: int
     switches: tuple[int, ...]
@@ -33,7 +33,7 @@ class Switched:
 
 
 def snap(x: Any, switched: Iterable[Switched]) -> Any:
-    """A point in which columns keep to their switches exactly, not within a tolerance alone."""
+    """A point whose columns obey their switches exactly, not only within a tolerance."""
     for entry in switched:
         on = any(x[switch] != 0.0 for switch in entry.switches)
         x[entry.col] = min(max(x[entry.col], entry.low), entry.high) if on else 0.0
@@ -41,14 +41,14 @@ def snap(x: Any, switched: Iterable[Switched]) -> Any:
 
 
 class Unbounded(ValueError):
-    """A column whose bounds are needed, which has none and gets none from the rows."""
+    """A column without a needed bound, neither its own nor one implied by the rows."""
 
 
 def finite_bounds(program: Program, col: int, name: str) -> tuple[float, float]:
-    """Finite bounds of a column, of its own or proven by the linear relaxation.
+    """Finite bounds of a column, its own or proven by the linear relaxation.
 
     Raises:
-        Unbounded: names the column.
+        Unbounded: a bound is missing; the message names the column.
     """
     low, high = program.bounds(col)
     if math.isfinite(low) and math.isfinite(high):
@@ -95,7 +95,8 @@ def finite_bounds(program: Program, col: int, name: str) -> tuple[float, float]:
 
 
 def _switched(program: Program, col: int, switches: list[int], name: str) -> None:
-    """Rows ``low * sum(switches) <= x <= high * sum(switches)``: 0 where all are 0."""
+    """Adds rows ``low * sum(switches) <= x <= high * sum(switches)``: ``x`` is 0 if all switches
+    are 0."""
     low, high = finite_bounds(program, col, name)
     count = len(switches)
     program.add_rows(
@@ -114,7 +115,7 @@ def _binaries(program: Program, count: int) -> list[int]:
 def add_sos(
     program: Program, kind: int, cols: Sequence[int], names: Sequence[str]
 ) -> list[Switched]:
-    """Adds an ordered set: of its columns, in this order, one (kind 1) or two neighbours (kind 2)
+    """Adds an ordered set. Of its columns, in this order, one (kind 1) or two neighbours (kind 2)
     may differ from 0.
 
     Returns:
@@ -141,10 +142,10 @@ def add_sos(
 
 
 def make_semicontinuous(program: Program, col: int, name: str) -> list[Switched]:
-    """Lets a column be 0 or within its bounds. Its bounds become those of both.
+    """Lets a column be 0 or within its bounds. Its bounds are widened to include 0.
 
     Returns:
-        The column with its switch, for :func:`snap`; nothing where 0 is within its bounds.
+        The column with its switch, for :func:`snap`; empty if 0 is within its bounds.
 
     Raises:
         Unbounded: a column without bounds.

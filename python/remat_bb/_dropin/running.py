@@ -1,4 +1,4 @@
-"""A solve with its log, and with starts that may lack values."""
+"""Solves with a log and with partial starts."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def relative_gap(answer: Answer) -> float:
 
 
 def clean(vector: Any) -> Any:
-    """A vector of duals in which what is below ``TINY_DUAL`` is 0."""
+    """Sets entries of a vector of duals below ``TINY_DUAL`` to 0."""
     vector[abs(vector) < TINY_DUAL] = 0.0
     return vector
 
 
 class Log:
-    """Lines about a solve, to a stream; to none without one."""
+    """A log of a solve on a stream; without a stream its lines are dropped."""
 
     def __init__(self, stream: IO[str] | None) -> None:
         self.stream = stream
@@ -61,7 +61,7 @@ class Log:
             self.stream.flush()
 
     def progress(self, look: ProgramProgress) -> None:
-        """Writes a look at the search, not more often than ``LINE_SECONDS``."""
+        """Writes the state of the search, at most once in ``LINE_SECONDS``."""
         if time.monotonic() - self._last < LINE_SECONDS:
             return
         self._last = time.monotonic()
@@ -74,7 +74,7 @@ class Log:
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[Log]:
-    """The log that settings ask for: a file, standard output or none."""
+    """The log of the settings: a file, standard output, or a log without a stream."""
     if settings.log_path:
         with open(settings.log_path, "w", encoding="utf-8") as file:
             yield Log(file)
@@ -85,11 +85,11 @@ def opened(settings: Settings) -> Iterator[Log]:
 def solve(
     program: Program, settings: Settings, start: Any = None, log: Log | None = None
 ) -> Answer:
-    """Solves a program as settings say.
+    """Solves a program with settings.
 
     Args:
-        start: Values by handle, NaN for those that are not known; ``None`` for no start.
-        log: Lines go here and not to the place that the settings name.
+        start: Values by handle, NaN for unknown ones; ``None`` for no start.
+        log: Log that replaces the log of the settings.
 
     Raises:
         KeyboardInterrupt: Ctrl-C before a first point was found.
@@ -122,9 +122,9 @@ def solve(
 
 
 def completed(program: Program, start: Any, arguments: dict[str, Any]) -> list[float] | None:
-    """A start without gaps: integers that it has are fixed, the rest is searched for briefly.
+    """Completes a start: fixes its known integers and searches briefly for the rest.
 
-    ``None`` where nothing is known of the integers, or no point was found.
+    ``None`` if no integer is known or no point was found.
     """
     values = [float(value) for value in start]
     cols = [col for col in program.cols if col < len(values)]

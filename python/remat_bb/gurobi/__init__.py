@@ -1,13 +1,12 @@
 """remat-bb for code that was written for gurobipy: ``import remat_bb.gurobi as gp``.
 
-Models are solved by remat-bb; nothing of Gurobi is used, and no licence is needed. Names and
-meanings are those of gurobipy's public interface as far as linear and mixed-integer programs go;
-what is beyond them raises :class:`GurobiError` and names it. The guide is
-``docs/guides/drop-in/gurobipy.md`` of the project, :func:`ignored` lists parameters that
-were set and have no effect.
+remat-bb solves the models, without any part of Gurobi and without a licence. For linear and
+mixed-integer programs, names and meanings follow gurobipy's public interface. Other features raise
+a :class:`GurobiError` that names them. The guide is ``docs/guides/drop-in/gurobipy.md`` of the
+project. :func:`ignored` lists parameters that were set and have no effect.
 """
 
-# Code that imports everything counts on the modules that gurobipy's star import lets through.
+# Code with a star import relies on the modules that gurobipy's star import exports.
 import sys
 from typing import Any
 
@@ -35,10 +34,10 @@ from .params import ignored
 
 
 def read(filename: str, env: Env | None = None) -> Model:
-    """A model of an MPS or LP file.
+    """Reads a model from an MPS or LP file.
 
     Raises:
-        GurobiError: names file, line and what would be right.
+        GurobiError: the file cannot be read; the message names file, line and remedy.
     """
     model: Model = read_model(Model, filename, env)
     return model

@@ -114,8 +114,8 @@ _PROTECTED = {"Params", "params"}
 
 
 def _memory() -> float:
-    """Memory of the process now, in GB: that of gurobipy's ``MemUsed``. Where the system does not
-    tell, the largest so far."""
+    """Current memory of the process in GB, for gurobipy's ``MemUsed``; the peak so far if the
+    system does not report it."""
     try:
         with open("/proc/self/statm") as file:
             pages = int(file.read().split()[1])
@@ -125,15 +125,15 @@ def _memory() -> float:
 
 
 def _peak_memory() -> float:
-    """Largest memory of the process so far, in GB: that of gurobipy's ``MaxMemUsed``."""
-    import resource  # Only where there is POSIX.
+    """Peak memory of the process so far in GB, for gurobipy's ``MaxMemUsed``."""
+    import resource  # Only on POSIX.
 
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
 class Attributes:
-    """Model attributes. Those of variables and constraints give lists over all of them."""
+    """Model attributes. Attributes of variables and constraints give lists over all of them."""
 
     def __getattr__(self, name: str) -> Any:
         model: Any = self
@@ -177,8 +177,8 @@ class Attributes:
                     )
 
     def getAttr(self, attrname: str, objs: Any = None) -> Any:
-        """An attribute of the model, or of variables or constraints: a list for a list, a
-        dictionary for a dictionary."""
+        """An attribute of the model, or of variables or constraints. A list gives a list and a
+        dictionary a dictionary."""
         if objs is None:
             if hasattr(type(self), str(attrname)):
                 return getattr(self, attrname)
@@ -190,8 +190,8 @@ class Attributes:
         return [one.getAttr(attrname) for one in objs]
 
     def setAttr(self, attrname: str, arg1: Any, arg2: Any = None) -> None:
-        """Sets an attribute of the model, or of variables or constraints: to one value, or to one
-        for each."""
+        """Sets an attribute of the model, or of variables or constraints, to one common value or
+        one value for each."""
         if arg2 is None:
             setattr(self, str(attrname), arg1)
             return

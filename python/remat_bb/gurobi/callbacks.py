@@ -1,4 +1,4 @@
-"""Callbacks: their calls, and what they may ask and do."""
+"""Callbacks: their calls, and the methods that they may use."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NAME_OF_CODE = {
 
 
 class Watched:
-    """A solve with its callback: asks whether it is to end, and tells the callback of it.
+    """A solve with its callback: calls the callback and checks stopping rules.
 
-    Points arrive on the thread that searches, looks on the one that waits: one at a time reaches
-    the callback.
+    Points arrive on the searching thread and progress on the waiting thread. A lock makes calls of
+    the callback exclusive.
     """
 
     def __init__(self, model: Any, callback: Callable[..., Any] | None) -> None:
@@ -47,7 +47,7 @@ class Watched:
         self.points_to_try: list[list[float]] = []
 
     def options(self) -> dict[str, Any]:
-        """Arguments of a solve in which the callback takes part."""
+        """Arguments of a solve whose callback adds rows or points."""
         if not self.nodes:
             return {}
         return {
@@ -58,7 +58,7 @@ class Watched:
         }
 
     def separate(self, x: Any, objective: float, integral: bool) -> list[Any]:
-        """Rows that the callback hands in for a point, or for the relaxation at a node."""
+        """Rows that the callback adds for a point, or for the relaxation at a node."""
         with self.lock:
             if integral:
                 self.call(GRB.Callback.MIPSOL, **self.of_point(objective, x))
@@ -81,8 +81,8 @@ class Watched:
             return rows
 
     def use_wanted(self) -> float:
-        """Has the point tried that was set in the callback, completed: its objective, which is
-        infinite where it is not better than the best."""
+        """Completes the point that the callback has set, and queues it for a trial. Returns its
+        objective, or infinity if it does not improve the incumbent."""
         none = float(GRB.INFINITY)
         if not self.wanted:
             return none
@@ -100,7 +100,7 @@ class Watched:
         return float(objective) if better else none
 
     def suggest(self) -> list[list[float]]:
-        """Points that the callback wants to be tried."""
+        """Points that the callback suggests for a trial."""
         with self.lock:
             points, self.points_to_try = self.points_to_try, []
             return points
@@ -139,7 +139,7 @@ class Watched:
         self.stop.set()
 
     def on_progress(self, look: Any) -> None:
-        """Takes a look at the search."""
+        """Logs the state of the search and calls the callback at ``MIP``."""
         self.look = look
         model = self.model
         if time.monotonic() - self.told >= model._values["DisplayInterval"]:
@@ -166,19 +166,20 @@ class Watched:
         self.call(GRB.Callback.MIP, **values)
 
     def on_point(self, objective: float, x: Any) -> None:
-        """Takes a new best point."""
+        """Counts a new incumbent and calls the callback at ``MIPSOL``."""
         self.points += 1
         self.best = objective
         model = self.model
         self.check(objective, None)
         if self.points >= model._values["SolutionLimit"]:
             self.end(GRB.SOLUTION_LIMIT)
-        # With lazy constraints the callback saw it before it counted.
+        # With lazy constraints the callback has seen the point already.
         if not self.lazy:
             self.call(GRB.Callback.MIPSOL, **self.of_point(objective, x))
 
     def check(self, objective: float | None, bound: float | None) -> None:
-        """Ends the search where objective or bound are good enough."""
+        """Ends the search if objective or bound reach the parameters ``BestObjStop`` or
+        ``BestBdStop``."""
         values = self.model._values
         sign = -1.0 if self.model._program.maximise else 1.0
         wanted = values["BestObjStop"]
@@ -190,7 +191,7 @@ class Watched:
 
 
 class Callbacks:
-    """The part of a model that callbacks speak to."""
+    """Methods of a model for use in callbacks."""
 
     _program: Any
     _values: Any
@@ -240,7 +241,7 @@ class Callbacks:
         return self._values_in_callback("MIPNODE_REL", vars)
 
     def cbStopOneMultiObj(self, objnum: int) -> None:
-        """Nothing: objectives are solved one after the other to their ends."""
+        """Has no effect: each objective is solved to the end."""
 
     def _row_in_callback(self, name: str, lhs: Any, sense: Any, rhs: Any) -> None:
         watched = self._watched
@@ -279,8 +280,8 @@ class Callbacks:
         self._row_in_callback("cbCut", lhs, sense, rhs)
 
     def cbSetSolution(self, vars: Any, solution: Any) -> None:
-        """Sets values of variables in a point to be tried; what is not set is searched for. With
-        ``LazyConstraints`` or ``PreCrush`` it is tried at the next node."""
+        """Sets values of variables in a point to be tried; missing values are searched for. With
+        ``LazyConstraints`` or ``PreCrush`` the point is tried at the next node."""
         self._in_callback()
         watched = self._watched
         assert watched is not None
@@ -295,8 +296,8 @@ class Callbacks:
             watched.wanted[var._handle] = float(value)
 
     def cbUseSolution(self) -> float:
-        """Finds the best point with the values of ``cbSetSolution``, and has it tried at the next
-        node: its objective, infinite where none is found that is better than the best."""
+        """Finds the best point with the values of ``cbSetSolution``, and queues it for the next
+        node. Returns its objective, or infinity if it does not improve the incumbent."""
         self._in_callback()
         watched = self._watched
         return float(GRB.INFINITY) if watched is None else watched.use_wanted()

@@ -129,7 +129,7 @@ class _Callback:
 
 
 class _Names(type):
-    """A class whose every attribute is its own name: ``GRB.Attr.X == "X"``."""
+    """A class whose attributes equal their names: ``GRB.Attr.X == "X"``."""
 
     def __getattr__(cls, name: str) -> str:
         if name.startswith("_"):
@@ -146,7 +146,7 @@ class _Param(metaclass=_Names):
 
 
 class _WithParts(type):
-    """Constants that stand in one of the parts as well: ``GRB.OPTIMAL``, ``GRB.ERROR_NUMERIC``."""
+    """Constants that also belong to one of the parts: ``GRB.OPTIMAL``, ``GRB.ERROR_NUMERIC``."""
 
     def __getattr__(cls, name: str) -> int:
         part, word = (_Error, name[6:]) if name.startswith("ERROR_") else (_Status, name)

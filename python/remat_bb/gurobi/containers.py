@@ -11,8 +11,8 @@ from .errors import GurobiError
 
 
 def _matching(pattern: tuple[Any, ...]) -> Callable[[Any], bool]:
-    """A test of keys by a pattern: ``"*"`` and ``None`` stand for anything, a list, set or range
-    for any of its members."""
+    """A test of keys by a pattern: ``"*"`` and ``None`` match anything, a list, set or range
+    matches any of its members."""
     tests = []
     for place, part in enumerate(pattern):
         if part is None or (isinstance(part, str) and part == "*"):
@@ -31,24 +31,24 @@ def _matching(pattern: tuple[Any, ...]) -> Callable[[Any], bool]:
 
 
 class tuplelist(list[Any]):  # noqa: N801
-    """A list of tuples that are selected by patterns."""
+    """A list of tuples that patterns select."""
 
     def select(self, *pattern: Any) -> tuplelist:
-        """Tuples that fit a pattern: ``"*"`` stands for anything."""
+        """Tuples that match a pattern: ``"*"`` matches anything."""
         if not pattern:
             return tuplelist(self)
         fits = _matching(pattern)
         return tuplelist(key for key in self if fits(key))
 
     def clean(self) -> None:
-        """Nothing: there are no indices to forget."""
+        """Has no effect: there is no index to clear."""
 
     def __add__(self, other: Any) -> tuplelist:
         return tuplelist([*self, *other])
 
 
 class tupledict(dict[Any, Any]):  # noqa: N801
-    """A dictionary of variables or others, selected and summed by patterns of its keys."""
+    """A dictionary of variables or other values, selected and summed by patterns of its keys."""
 
     def _selected(self, pattern: tuple[Any, ...]) -> Iterable[Any]:
         if not pattern or all(isinstance(p, str) and p == "*" for p in pattern):
@@ -58,20 +58,20 @@ class tupledict(dict[Any, Any]):  # noqa: N801
             if one in self:
                 return [self[one]]
         except TypeError:
-            pass  # A list among the parts.
+            pass  # One of the parts is a list.
         fits = _matching(pattern)
         return [value for key, value in self.items() if fits(key)]
 
     def select(self, *pattern: Any) -> list[Any]:
-        """Values whose keys fit a pattern."""
+        """Values whose keys match a pattern."""
         return list(self._selected(pattern))
 
     def sum(self, *pattern: Any) -> Any:
-        """The sum of the values whose keys fit a pattern."""
+        """The sum of the values whose keys match a pattern."""
         return quicksum(list(self._selected(pattern)))
 
     def prod(self, coeff: Any, *pattern: Any) -> LinExpr:
-        """The sum of the values times coefficients of the same keys, as far as both are there."""
+        """The sum of products of values and coefficients over their common keys."""
         fits = _matching(pattern) if pattern else None
         factors: list[float] = []
         values: list[Any] = []
@@ -84,7 +84,7 @@ class tupledict(dict[Any, Any]):  # noqa: N801
         return LinExpr(factors, values)
 
     def keys(self) -> Any:
-        """Keys, as a list that is selected by patterns."""
+        """Keys as a :class:`tuplelist`."""
         return tuplelist(super().keys())
 
     def copy(self) -> tupledict:
@@ -92,11 +92,12 @@ class tupledict(dict[Any, Any]):  # noqa: N801
         return tupledict(self)
 
     def clean(self) -> None:
-        """Nothing: there are no indices to forget."""
+        """Has no effect: there is no index to clear."""
 
 
 def multidict(data: Mapping[Any, Any]) -> list[Any]:
-    """Splits a dictionary whose values are lists: its keys, and a tupledict for each place."""
+    """Splits a dictionary whose values are lists into its keys and a tupledict for each
+    position."""
     keys = list(data)
     values = [v if isinstance(v, (list, tuple)) else (v,) for v in data.values()]
     widths = {len(v) for v in values}

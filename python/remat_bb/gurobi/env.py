@@ -1,4 +1,4 @@
-"""Environments: parameters that models begin with."""
+"""Environments: initial parameters of models."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .params import Params, Values
 
 
 class Env:
-    """Parameters for models that are made with it. There is no licence, and nothing is held: models
-    live on when it is closed."""
+    """Initial parameters of the models made with it. It holds no licence and no memory: models
+    outlive its closing."""
 
     def __init__(
         self,
@@ -55,17 +55,17 @@ class Env:
             file.writelines(f"{name} {value}\n" for name, value in self._values)
 
     def start(self) -> None:
-        """Nothing: there is no licence to get."""
+        """Has no effect: no licence is needed."""
 
     def close(self) -> None:
-        """Nothing: models do not need it."""
+        """Has no effect: models outlive the environment."""
 
     def dispose(self) -> None:
-        """Nothing: models do not need it."""
+        """Has no effect: models outlive the environment."""
 
     @staticmethod
     def OtherEnv(*_: Any, **__: Any) -> Env:
-        """Refused: there are no other ways to make one.
+        """Refused: this is the only kind of environment.
 
         Raises:
             GurobiError: always.
@@ -94,7 +94,7 @@ default_values = Values()
 
 
 def setParam(paramname: str, newvalue: Any, env: Env | None = None) -> None:  # noqa: N802
-    """Sets a parameter of an environment, or of all models that are made later without one."""
+    """Sets a parameter of an environment, or of all later models without an environment."""
     (env._values if env is not None else default_values).set(paramname, newvalue, False)
 
 

@@ -8,11 +8,11 @@ class GurobiError(Exception):
 
     Attributes:
         errno: Number of the error (``GRB.Error``).
-        message: Words.
+        message: Text of the error.
     """
 
     def __init__(self, errno: int | str, message: str | None = None) -> None:
-        # A message alone, as some code raises it, has the first number.
+        # Some code raises the error with a message alone: it gets the first number.
         alone = isinstance(errno, str)
         self.errno = 10001 if alone else errno
         self.message = str(errno) if alone else message or ""
@@ -23,5 +23,5 @@ class GurobiError(Exception):
 
 
 class AttributeUnavailable(GurobiError, AttributeError):
-    """An attribute that there is not, or that has no value at the moment: code asks for either
+    """An unknown attribute, or one without a value at the moment. Code catches either base
     class."""

@@ -18,24 +18,24 @@ _PACKED = ("gz", "bz2", "7z", "xz", "zip")
 
 
 def _suffix(path: str) -> tuple[str, str]:
-    """The ending of a file without that of its compression, and that of its compression."""
+    """The ending of a file name before compression, and the ending of the compression."""
     parts = os.path.basename(path).lower().split(".")
     packed = parts.pop() if len(parts) > 1 and parts[-1] in _PACKED else ""
     return parts[-1], packed
 
 
 class Files:
-    """The part of a model that reads and writes."""
+    """Methods of a model that read and write."""
 
     _program: Any
 
     def write(self, filename: str) -> None:
         """Writes a file by its ending: ``.lp``, ``.mps``, ``.rew``, ``.rlp`` (the model), ``.sol``,
         ``.json`` (the best point), ``.mst`` (its integer part, or the start), ``.bas`` (the basis
-        of a linear program), ``.ilp`` (what :meth:`computeIIS` has found), ``.prm`` (parameters).
+        of a linear program), ``.ilp`` (the result of :meth:`computeIIS`), ``.prm`` (parameters).
 
         Raises:
-            GurobiError: for another ending, and where there is nothing to write.
+            GurobiError: for an unknown ending, or if there is no data to write.
         """
         path = os.fspath(filename)
         model: Any = self
@@ -90,7 +90,7 @@ class Files:
         return ["# MIP start"] + [f"{name} {_number(value)}" for name, value in given]
 
     def _basis_lines(self) -> list[str]:
-        """The basis as MPS files have it: each basic variable with a row that is not basic."""
+        """The basis in the format of MPS files: each basic variable with a nonbasic row."""
         model: Any = self
         rows = (c for c in model.getConstrs() if c.CBasis != 0)
         lines = [f"NAME {self._program.name}"]
@@ -106,7 +106,7 @@ class Files:
         return [*lines, "ENDATA"]
 
     def getJSONSolution(self) -> str:
-        """The answer as text in JSON."""
+        """The answer as JSON text."""
         model: Any = self
         info = {
             "Status": model.Status,
@@ -125,10 +125,10 @@ class Files:
 
     def read(self, filename: str) -> None:
         """Reads a start (``.sol``, ``.mst``), hints (``.hnt``) or parameters (``.prm``). A basis
-        (``.bas``) has no effect: where the simplex starts from changes no answer.
+        (``.bas``) has no effect: the start of the simplex does not change the answer.
 
         Raises:
-            GurobiError: for another ending, a file that cannot be opened, or a line that is none.
+            GurobiError: for an unknown ending, a file that cannot be opened, or an invalid line.
         """
         path = os.fspath(filename)
         kind, packed = _suffix(path)
@@ -144,12 +144,12 @@ class Files:
             text = line.strip()
             if not text or text.startswith("#"):
                 continue
-            # A name may have blanks: the value is the last word.
+            # A name may contain blanks; the value is the last word.
             words = text.rsplit(maxsplit=1)
             if kind == "prm":
                 words = text.split("#")[0].split()
             elif kind == "hnt" and model.getVarByName(words[0]) is None:
-                words = words[0].rsplit(maxsplit=1)  # behind the value stands a priority
+                words = words[0].rsplit(maxsplit=1)  # a priority follows the value
             if len(words) < 2:
                 raise GurobiError(
                     GRB.Error.FILE_READ, f"read: {path}, line {number}: name and value belong there"
@@ -174,7 +174,7 @@ class Files:
     # Copies.
 
     def _write_renamed(self, path: str, kind: str) -> None:
-        """Writes the model with names by place: variables ``C0``.., constraints ``R0``.."""
+        """Writes the model with names by position: variables ``C0``.., constraints ``R0``.."""
         twin = self.copy()
         for k, var in enumerate(twin.getVars()):
             var.VarName = f"C{k}"
@@ -186,7 +186,7 @@ class Files:
             os.replace(made, path)
 
     def copy(self) -> Any:
-        """A model of its own with the same variables, constraints and parameters."""
+        """An independent model with the same variables, constraints and parameters."""
         model: Any = self
         twin = type(model)()
         twin._copy_from(model)
@@ -232,7 +232,7 @@ class Files:
             var.LB = var.UB = value
 
     def presolve(self) -> Any:
-        """A copy: reductions are made within a solve."""
+        """A plain copy: presolve runs within a solve."""
         return self.copy()
 
     def printStats(self) -> None:
@@ -245,12 +245,12 @@ class Files:
         )
 
     def printQuality(self) -> None:
-        """Prints how far the best point is from its bounds and sides."""
+        """Prints the violations of bounds and constraints at the best point."""
         worst, whole = quality.row_violation(self), quality.integer_violation(self)
         print(f"Solution quality:\n  Constraint violation: {worst:.8e}\n  Integrality: {whole:.8e}")
 
     def printAttr(self, attrs: Any, filter: str = "*") -> None:
-        """Prints attributes of variables, those that differ from 0."""
+        """Prints nonzero attributes of variables."""
         import fnmatch
 
         model: Any = self
@@ -275,7 +275,7 @@ def _moved(part: Any, model: Any) -> Any:
 
 
 def _number(value: float) -> str:
-    """Shortest text of a number: whole numbers without a point."""
+    """Shortest text of a number; integers have no decimal point."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
@@ -285,10 +285,10 @@ def _write_text(path: str, lines: list[str]) -> None:
 
 
 def read_model(make: Any, filename: str, env: Any) -> Any:
-    """A model of an MPS or LP file.
+    """Reads a model from an MPS or LP file.
 
     Raises:
-        GurobiError: names file, line and what would be right.
+        GurobiError: the file cannot be read; the message names file, line and remedy.
     """
     try:
         program = _native.Program.read(os.fspath(filename))

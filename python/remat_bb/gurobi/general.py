@@ -1,4 +1,4 @@
-"""Constraints that are more than rows: functions of variables, implications, ordered sets."""
+"""Special constraints: functions of variables, implications, ordered sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .nonlinear import NLRelation
 
 
 class Special:
-    """A constraint that is no row: its handle in the program, its name and its kind."""
+    """A special constraint, which is not a row: its handle in the program, its name and its
+    kind."""
 
     _left_out: list[str]
 
@@ -28,7 +29,7 @@ class Special:
         self.IISGenConstr = 0
 
     def _is_kind(self, kind: int, what: str) -> tuple[Any, ...]:
-        """The parts that it was made of."""
+        """The arguments that it was made from."""
         if self.GenConstrType != kind:
             raise GurobiError(
                 GRB.Error.INVALID_ARGUMENT, f"{what}: {self!r} is a constraint of another type"
@@ -61,15 +62,15 @@ class Special:
         setattr(self, attrname, newvalue)
 
     def _remove_from(self, model: Any) -> None:
-        # It may have gone with its variables.
+        # Removing its variables may have removed it already.
         if self in model._specials:
             model._remove_special(self._handle)
             model._specials.remove(self)
 
 
 class GenConstr(Special):
-    """A general constraint: maximum, minimum, absolute value, and, or, norm, implication, linear in
-    pieces."""
+    """A general constraint: maximum, minimum, absolute value, and, or, norm, implication, piecewise
+    linear function."""
 
     _left_out = left_out.GENCONSTR_ATTRIBUTES
 
@@ -78,7 +79,7 @@ class GenConstr(Special):
 
 
 class SOS(Special):
-    """A set of which one member (type 1), or two neighbours (type 2), may differ from 0."""
+    """An ordered set: one member (type 1) or two neighbours (type 2) may differ from 0."""
 
     _left_out = left_out.SOS_ATTRIBUTES
 
@@ -107,7 +108,7 @@ class QConstr(Special):
 
 
 class Function:
-    """A function of variables, which one variable is set equal to in a constraint."""
+    """A function of variables that a constraint sets equal to a variable."""
 
     def __init__(self, name: str, add: Callable[[Any, Var, str], Any]) -> None:
         self.name = name
@@ -127,7 +128,7 @@ class Function:
 
 
 class Equation:
-    """``variable == function``, before a model takes it."""
+    """``variable == function``, not yet part of a model."""
 
     def __init__(self, left: Any, function: Function) -> None:
         self.left = left
@@ -138,7 +139,7 @@ class Equation:
 
 
 class Implication:
-    """``(binary == value) >> relation``, before a model takes it."""
+    """``(binary == value) >> relation``, not yet part of a model."""
 
     def __init__(self, var: Var, value: bool, relation: TempConstr) -> None:
         self.var, self.value, self.relation = var, value, relation
@@ -163,13 +164,13 @@ def implication(left: TempConstr, relation: Any) -> Implication:
 
 
 class Range:
-    """``expression == [lower, upper]``, before a model takes it."""
+    """``expression == [lower, upper]``, not yet part of a model."""
 
     def __init__(self, expr: Any, lower: float, upper: float) -> None:
         self.expr, self.lower, self.upper = expr, lower, upper
 
     def _as_constraint(self, model: Any, name: str) -> Any:
-        # gurobipy's form, which is edited through the variable: its bound is the width.
+        # gurobipy's form: the upper bound of the variable is the width and can be edited.
         slack = model.addVar(ub=self.upper - self.lower, name=f"Rg{name}")
         return model.addLConstr(self.expr + slack, "=", self.upper, name)
 
@@ -184,7 +185,7 @@ def between(expr: Any, sides: list[float]) -> Range:
 
 
 def _arguments(args: tuple[Any, ...]) -> list[Any]:
-    """Members of a function's arguments: a list, or each by itself."""
+    """Arguments of a function, given as a list or one by one."""
     if len(args) == 1 and not isinstance(args[0], (Var, LinExpr, int, float)):
         one = args[0]
         return list(one.values() if hasattr(one, "values") else one)
@@ -192,7 +193,7 @@ def _arguments(args: tuple[Any, ...]) -> list[Any]:
 
 
 def _split(args: list[Any], constant: float | None) -> tuple[list[Any], float | None]:
-    """Variables apart from numbers."""
+    """Splits arguments into variables and numbers."""
     vars = [a for a in args if not isinstance(a, (int, float))]
     numbers = [float(a) for a in args if isinstance(a, (int, float))]
     if constant is not None:
@@ -218,13 +219,13 @@ def abs_(argvar: Any) -> Function:
 
 
 def and_(*args: Any) -> Function:
-    """True where all binary variables are."""
+    """The conjunction of binary variables."""
     members = _arguments(args)
     return Function("and", lambda m, v, name: m.addGenConstrAnd(v, members, name))
 
 
 def or_(*args: Any) -> Function:
-    """True where any binary variable is."""
+    """The disjunction of binary variables."""
     members = _arguments(args)
     return Function("or", lambda m, v, name: m.addGenConstrOr(v, members, name))
 
@@ -236,7 +237,8 @@ def norm(argvars: Any, which: float) -> Function:
 
 
 def _variable(model: Any, expr: Any) -> Var:
-    """A variable, also as an array of one, or a new one that equals an expression."""
+    """A variable, given directly or as an array of one, or a new variable that equals an
+    expression."""
     if hasattr(expr, "item") and hasattr(expr, "ndim"):
         expr = expr.item()
     if isinstance(expr, Var):
@@ -250,7 +252,7 @@ def _variable(model: Any, expr: Any) -> Var:
 
 
 class Generals:
-    """The part of a model that takes such constraints."""
+    """Methods of a model for special constraints."""
 
     _specials: list[Special]
 
@@ -267,7 +269,7 @@ class Generals:
         return made
 
     def _meet_specials(self) -> None:
-        """Makes the objects of constraints that were read from a file."""
+        """Makes objects for special constraints read from a file."""
         for handle, kind in self._special_kinds():  # type: ignore[attr-defined]
             if kind == "indicator":
                 self._special(GenConstr, handle, "", GRB.GENCONSTR_INDICATOR)
@@ -275,7 +277,7 @@ class Generals:
                 self._special(SOS, handle, "", 1 if kind == "sos1" else 2)
 
     def _forget_lost(self) -> None:
-        """Leaves out what went with a variable that was removed."""
+        """Drops special constraints that were removed together with a variable."""
         has: Callable[[int], bool] = self._has_special  # type: ignore[attr-defined]
         specials: list[Special] = self.__dict__.get("_specials", [])
         specials[:] = [special for special in specials if has(special._handle)]
@@ -307,35 +309,35 @@ class Generals:
     def addGenConstrMax(
         self, resvar: Var, vars: Any, constant: float | None = None, name: str = ""
     ) -> Any:
-        """Adds that a variable is the largest of others and a constant."""
+        """Sets a variable equal to the maximum of others and a constant."""
         return self._extremum("max", resvar, vars, constant, name)
 
     def addGenConstrMin(
         self, resvar: Var, vars: Any, constant: float | None = None, name: str = ""
     ) -> Any:
-        """Adds that a variable is the smallest of others and a constant."""
+        """Sets a variable equal to the minimum of others and a constant."""
         return self._extremum("min", resvar, vars, constant, name)
 
     def addGenConstrAbs(self, resvar: Var, argvar: Any, name: str = "") -> Any:
-        """Adds that a variable is the absolute value of another."""
+        """Sets a variable equal to the absolute value of another."""
         parts = _variable(self, resvar), _variable(self, argvar)
         handle = self._add_abs(*parts)  # type: ignore[attr-defined]
         return self._special(GenConstr, handle, name, GRB.GENCONSTR_ABS, parts)
 
     def addGenConstrAnd(self, resvar: Var, vars: Any, name: str = "") -> Any:
-        """Adds that a binary variable is 1 where all others are."""
+        """Sets a binary variable equal to the conjunction of others."""
         parts = _variable(self, resvar), [_variable(self, v) for v in _arguments((vars,))]
         handle = self._add_logical("and", *parts)  # type: ignore[attr-defined]
         return self._special(GenConstr, handle, name, GRB.GENCONSTR_AND, parts)
 
     def addGenConstrOr(self, resvar: Var, vars: Any, name: str = "") -> Any:
-        """Adds that a binary variable is 1 where any other is."""
+        """Sets a binary variable equal to the disjunction of others."""
         parts = _variable(self, resvar), [_variable(self, v) for v in _arguments((vars,))]
         handle = self._add_logical("or", *parts)  # type: ignore[attr-defined]
         return self._special(GenConstr, handle, name, GRB.GENCONSTR_OR, parts)
 
     def addGenConstrNorm(self, resvar: Var, vars: Any, which: float, name: str = "") -> Any:
-        """Adds that a variable is the 0-, 1- or infinity-norm of others."""
+        """Sets a variable equal to the 0-, 1- or infinity-norm of others."""
         members = [_variable(self, v) for v in _arguments((vars,))]
         parts = _variable(self, resvar), members, float(which)
         handle = self._add_norm(*parts)  # type: ignore[attr-defined]
@@ -344,7 +346,7 @@ class Generals:
     def addGenConstrPWL(
         self, xvar: Any, yvar: Var, xpts: Iterable[float], ypts: Iterable[float], name: str = ""
     ) -> Any:
-        """Adds that a variable is a function of another, linear between points."""
+        """Sets a variable equal to a piecewise linear function of another, given by points."""
         points = [float(x) for x in xpts], [float(y) for y in ypts]
         parts = _variable(self, xvar), _variable(self, yvar), *points
         handle = self._add_pieces(*parts)  # type: ignore[attr-defined]
@@ -359,7 +361,7 @@ class Generals:
         rhs: Any = None,
         name: str = "",
     ) -> Any:
-        """Adds a linear relation that holds where a binary variable has a value."""
+        """Adds a linear relation that holds if a binary variable has a value."""
         if isinstance(lhs, TempConstr):
             difference, relation = lhs._difference, lhs._sense
             name = name or (sense if isinstance(sense, str) else "")
@@ -377,17 +379,17 @@ class Generals:
         return self._special(GenConstr, handle, name, GRB.GENCONSTR_INDICATOR, parts)
 
     def addGenConstrNL(self, resvar: Var, expr: Any, name: str = "") -> Any:
-        """Adds that a variable is a nonlinear expression: a polynomial of degree 2, or a number
+        """Sets a variable equal to a nonlinear expression: a polynomial of degree 2, or a number
         divided by a variable.
 
         Raises:
-            GurobiError: names the function or operator that has no exact form.
+            GurobiError: a function or operator has no exact form; the message names it.
         """
         return NLRelation(resvar, "=", expr)._as_constraint(self, name)
 
     def addSOS(self, type: int, vars: Any, wts: Any = None) -> Any:
-        """Adds a set of which one member (type 1), or two neighbours by weight (type 2), may
-        differ from 0."""
+        """Adds an ordered set: one member (type 1) or two neighbours by weight (type 2) may differ
+        from 0."""
         members = list(vars.values() if hasattr(vars, "values") else vars)
         weights = [float(k + 1) for k in range(len(members))] if wts is None else list(wts)
         parts = int(type), [_variable(self, v) for v in members], [float(w) for w in weights]
@@ -408,14 +410,14 @@ class Generals:
         constrs: Any,
         rhspen: Any,
     ) -> float:
-        """Lets bounds and constraints be violated, each for a price (infinite for one that stays).
-        With ``minrelax`` the least price becomes a constraint, and the objective stays.
+        """Relaxes bounds and constraints, each violation at a price (infinite for hard ones). With
+        ``minrelax`` the least price becomes a constraint, and the model keeps its objective.
 
         Returns:
             The least price with ``minrelax``, -1 if no relaxation is feasible; else 0.
 
         Raises:
-            GurobiError: for squares (``relaxobjtype`` 1), which are not supported.
+            GurobiError: for squared violations (``relaxobjtype`` 1), which are not supported.
         """
         columns = list(vars or [])
         lower = [None] * len(columns) if lbpen is None else list(lbpen)
@@ -430,8 +432,8 @@ class Generals:
         return relaxation.relax(self, relaxobjtype, bool(minrelax), bounds, list(zip(rows, prices)))
 
     def feasRelaxS(self, relaxobjtype: int, minrelax: bool, vrelax: bool, crelax: bool) -> float:
-        """Lets all bounds (``vrelax``) and constraints (``crelax``) be violated, for a price of 1
-        each; see :meth:`feasRelax`."""
+        """Relaxes all bounds (``vrelax``) and constraints (``crelax``), each at a price of 1; see
+        :meth:`feasRelax`."""
         columns = self.getVars() if vrelax else []  # type: ignore[attr-defined]
         rows = self.getConstrs() if crelax else []  # type: ignore[attr-defined]
         ones = [1.0] * len(columns)

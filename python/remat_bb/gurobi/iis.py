@@ -1,4 +1,4 @@
-"""Constraints and bounds that no point satisfies together."""
+"""Irreducible infeasible subsystems: constraints and bounds that no point satisfies together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(model: Any, path: str) -> None:
     """Writes the rows and bounds of the subsystem as an LP file.
 
     Raises:
-        GurobiError: none was computed.
+        GurobiError: no subsystem was computed.
     """
     if model._iis_is_minimal is None:
         raise GurobiError(GRB.Error.DATA_NOT_AVAILABLE, "call computeIIS first")

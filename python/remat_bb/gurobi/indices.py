@@ -13,7 +13,7 @@ from .errors import GurobiError
 
 
 def _set(index: Any) -> list[Any]:
-    """Members of an index set: an integer is a range."""
+    """Members of an index set; an integer stands for a range."""
     if isinstance(index, bool):
         raise GurobiError(GRB.Error.INVALID_ARGUMENT, f"addVars: {index!r} is no index set")
     if hasattr(index, "__index__"):
@@ -26,7 +26,7 @@ def _set(index: Any) -> list[Any]:
 
 
 def product(indices: tuple[Any, ...]) -> list[Any]:
-    """Keys of several index sets: tuples, or members of the only set."""
+    """Keys of index sets: tuples for several sets, members for a single set."""
     if not indices:
         raise GurobiError(GRB.Error.INVALID_ARGUMENT, "addVars: no index set is given")
     sets = [_set(index) for index in indices]
@@ -51,7 +51,7 @@ def label(name: str, key: Any) -> str:
 
 
 def labels(name: Any, keys: list[Any]) -> list[str] | None:
-    """Names of members: a common one, one for each in order, or one for each key."""
+    """Names of members, from a common name, a list in order, or a dictionary by key."""
     if name is None or (isinstance(name, str) and not name):
         return None
     if isinstance(name, str):
@@ -60,7 +60,7 @@ def labels(name: Any, keys: list[Any]) -> list[str] | None:
 
 
 def each(values: Any, keys: list[Any], default: Any) -> list[Any]:
-    """Values of members, given in order, or by key with a default for others."""
+    """Values of members, given in order, or by key with a default."""
     if hasattr(values, "keys"):
         return [values[key] if key in values else default for key in keys]
     found = list(values.flat) if hasattr(values, "flat") else list(values)
@@ -75,7 +75,7 @@ _STORES: dict[CodeType, list[str]] = {}
 
 
 def _loop_variables(code: CodeType) -> list[str]:
-    """Names that the loops of a generator expression set, the outermost first."""
+    """Names of the loop variables of a generator expression, outermost first."""
     if code not in _STORES:
         names = (
             instruction.argval
@@ -88,10 +88,10 @@ def _loop_variables(code: CodeType) -> list[str]:
 
 
 def keyed(generator: Generator[Any, None, None]) -> Iterable[tuple[Any, Any]]:
-    """Members of a generator expression, each with the values of its loops as key.
+    """Members of a generator expression, each keyed by the values of its loop variables.
 
     Raises:
-        GurobiError: it is none.
+        GurobiError: the argument is not a generator expression.
     """
     frame = getattr(generator, "gi_frame", None)
     if frame is None:

@@ -1,4 +1,4 @@
-"""Version and platform, as ``gurobipy.gurobi`` tells them."""
+"""Version and platform, as in ``gurobipy.gurobi``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .constants import GRB
 
 
 def version() -> tuple[int, int, int]:
-    """The version of gurobipy's interface that this one follows."""
+    """The version of gurobipy's interface that this module follows."""
     return (GRB.VERSION_MAJOR, GRB.VERSION_MINOR, GRB.VERSION_TECHNICAL)
 
 

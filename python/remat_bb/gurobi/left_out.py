@@ -1,4 +1,4 @@
-"""Names of gurobipy that stay out: each raises an error that says so.
+"""Unsupported names of gurobipy: each raises an error.
 
 ``docs/guides/drop-in/gurobipy.md`` lists them.
 """
@@ -35,7 +35,7 @@ MODEL_ATTRIBUTES = """
     MinQCCoeff MinQCLCoeff MinQCRHS MinQObjCoeff MinRHS NumQCNZs NumScenarios ScenNName
     ScenNObjBound ScenNObjVal Server TuneResultCount
 """.split()
-# The native class refuses them.
+# The native class refuses these names.
 VAR_ATTRIBUTES = ["BarX", "ObjN", "PWLObjCvx", "ScenNLB", "ScenNObj", "ScenNUB"]
 CONSTR_ATTRIBUTES = ["ScenNRHS"]
 QCONSTR_ATTRIBUTES = ["IISQConstr", "IISQConstrForce", "QCPi", "QCSlack", "QCTag"]
@@ -46,7 +46,7 @@ GENCONSTR_ATTRIBUTES = """
 
 
 def refused(name: str) -> AttributeUnavailable:
-    """The error of a name that stays out."""
+    """The error for an unsupported name."""
     return AttributeUnavailable(GRB.Error.NOT_SUPPORTED, f"{name} is not supported by remat-bb")
 
 
@@ -56,7 +56,7 @@ def is_among(name: str, names: list[str]) -> bool:
 
 
 def method(name: str) -> Callable[..., Any]:
-    """A method that raises the error."""
+    """A method that raises the error for its name."""
 
     def call(self: Any, *_: Any, **__: Any) -> Any:
         raise GurobiError(GRB.Error.NOT_SUPPORTED, f"{name} is not supported by remat-bb")
@@ -66,6 +66,6 @@ def method(name: str) -> Callable[..., Any]:
 
 
 def refuse(kind: type, names: list[str]) -> None:
-    """Gives a class methods that are refused."""
+    """Adds refused methods to a class."""
     for name in names:
         setattr(kind, name, method(name))

@@ -14,7 +14,7 @@ from .indices import label
 
 
 def _objects(value: Any) -> Any:
-    """An array of objects of whatever stands beside an array."""
+    """The operand of an array operation as an array of objects."""
     if isinstance(value, (MVar, MLinExpr)):
         return value._array
     if hasattr(value, "todense"):
@@ -27,7 +27,7 @@ def _objects(value: Any) -> Any:
 
 
 def _sparse(value: Any) -> Any:
-    """A matrix in compressed rows; ``None`` for what is no sparse matrix."""
+    """A sparse matrix in compressed rows; ``None`` for other values."""
     return value.tocsr() if hasattr(value, "tocsr") else None
 
 
@@ -114,7 +114,7 @@ def _sum(factors: list[float], members: list[Any]) -> Any:
 
 
 class _Array:
-    """Members in an array."""
+    """An array of members."""
 
     _array: Any
     __array_ufunc__ = None
@@ -145,7 +145,8 @@ class _Array:
         return type(self)(self._array.T)  # type: ignore[call-arg]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        # One object for others: so a sparse matrix leaves the product to this class.
+        # Other libraries see one scalar object, so a sparse matrix leaves the product to this
+        # class.
         made: Any = np.empty((), object)
         made[()] = self
         return made
@@ -180,7 +181,7 @@ class _Array:
         return self._array.tolist()  # type: ignore[no-any-return]
 
     def tolist_flat(self) -> list[Any]:
-        """The members one after the other."""
+        """The members in a flat list."""
         return self._array.reshape(-1).tolist()  # type: ignore[no-any-return]
 
 
@@ -192,7 +193,7 @@ class _Attributed(_Array):
         return self.__getattr__(attrname)
 
     def setAttr(self, attrname: str, newvalue: Any) -> None:
-        """Sets an attribute of all members, to one value or to one for each."""
+        """Sets an attribute of all members, to one common value or one for each."""
         values = np.broadcast_to(np.asarray(newvalue), self.shape)
         for one, value in zip(self.tolist_flat(), values.reshape(-1).tolist()):
             one.setAttr(attrname, value)
@@ -285,8 +286,8 @@ class MLinExpr(_Array):
 
 
 class _Spread(MLinExpr):
-    """One expression with each number of an array: others, as a series of pandas, see the
-    members."""
+    """The result of one expression with each number of an array. Other libraries, such as pandas,
+    see its members."""
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self._array
@@ -322,7 +323,7 @@ class MVar(_Attributed, MLinExpr):
 
 
 class MConstrs:
-    """Relations of arrays, before a model takes them."""
+    """Relations of arrays, not yet part of a model."""
 
     def __init__(self, differences: Any, sense: str) -> None:
         self._array, self._sense = differences, sense
@@ -370,7 +371,7 @@ def add_mvar(model: Any, shape: Any, lb: Any, ub: Any, obj: Any, vtype: Any, nam
 
 
 def add_mconstr(model: Any, A: Any, x: Any, sense: Any, b: Any, name: Any) -> MConstr:
-    """Adds the constraints ``A x (sense) b`` to a model, in one piece."""
+    """Adds the constraints ``A x (sense) b`` to a model in one call."""
     rows = _sparse(A)
     if rows is None:
         dense = np.atleast_2d(np.asarray(A, float))

@@ -1,4 +1,4 @@
-"""Models: columns, rows and the objective, out of expressions."""
+"""Models: columns, rows and the objective, built from expressions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Column:
         return len(self._terms)
 
     def getCoeff(self, i: int) -> float:
-        """Number of an entry."""
+        """Coefficient of an entry."""
         return self._terms[i][0]
 
     def getConstr(self, i: int) -> Constr:
@@ -45,7 +45,7 @@ class Column:
         return self._terms[i][1]
 
     def remove(self, item: Any) -> None:
-        """Removes an entry by its number, or those of a constraint."""
+        """Removes an entry by its number, or the entries of a constraint."""
         if isinstance(item, Constr):
             self._terms = [term for term in self._terms if term[1] != item]
         else:
@@ -63,9 +63,9 @@ class Column:
 
 
 class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals, Core):
-    """A model, as code written for gurobipy makes and solves it.
+    """A model with the interface of gurobipy.
 
-    Edits take effect at once; ``update`` does nothing.
+    Edits take effect at once; ``update`` has no effect.
     """
 
     def __init__(self, name: str = "", env: Env | None = None) -> None:
@@ -85,7 +85,7 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
                 self._set_start_number(self._values["StartNumber"])
 
     def setParam(self, paramname: str, newvalue: Any) -> None:
-        """Sets a parameter; an unknown name is warned of once."""
+        """Sets a parameter; an unknown name gives one warning."""
         self._set_parameter(str(paramname), newvalue, False)
 
     def resetParams(self) -> None:
@@ -93,7 +93,7 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         self._values.reset()
 
     def getParamInfo(self, paramname: str) -> tuple[Any, ...]:
-        """Name, type, value, least, most and default of a parameter."""
+        """Name, type, value, minimum, maximum and default of a parameter."""
         known = found(paramname)
         if not known:
             raise unknown(paramname)
@@ -155,11 +155,11 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         """Adds an array of variables."""
         return matrix.add_mvar(self, shape, lb, ub, obj, vtype, name)
 
-    # Rows. addConstr and addLConstr are those of the native class.
+    # Rows. The native class has addConstr and addLConstr.
 
     def addConstrs(self, generator: Any, name: Any = "") -> tupledict:
-        """Adds a constraint for each member of a generator expression, under the values of its
-        loops."""
+        """Adds a constraint for each member of a generator expression, keyed by the values of its
+        loop variables."""
         if isinstance(generator, (TempConstr, matrix.MConstrs)):
             raise GurobiError(
                 GRB.Error.INVALID_ARGUMENT, "addConstrs: one constraint is added by addConstr"
@@ -186,17 +186,17 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         return quadratic.add_constraint(self, difference, sense, name)
 
     def _add_other(self, relation: Any, sense: Any, rhs: Any, name: str) -> Any:
-        """Adds what the native class knows nothing of: arrays and functions of variables."""
+        """Adds constraints unknown to the native class: arrays and functions of variables."""
         if isinstance(sense, str) and not name:
             name = sense
         return relation._as_constraint(self, name)
 
     def addMConstr(self, A: Any, x: Any, sense: Any, b: Any, name: Any = "") -> matrix.MConstr:
-        """Adds the constraints ``A x (sense) b``; without ``x`` of all variables in order."""
+        """Adds the constraints ``A x (sense) b``; by default ``x`` is all variables in order."""
         return matrix.add_mconstr(self, A, x, sense, b, name)
 
     def remove(self, items: Any) -> None:
-        """Removes variables, constraints and others: one, or all in a list, array or
+        """Removes variables, constraints and other members: one, or all in a list, array or
         dictionary."""
         columns: list[Var] = []
         rows: list[Constr] = []
@@ -221,13 +221,13 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
     # The objective.
 
     def setObjective(self, expr: Any, sense: int | None = None) -> None:
-        """Sets the objective, and its sense where one is given."""
+        """Sets the objective, and its sense if given."""
         if sense is not None:
             self.ModelSense = sense
         quadratic.set_objective(self, expr)
 
     def getObjective(self, index: int | None = None) -> Any:
-        """The objective as an expression; with a number, that one of several."""
+        """The objective as an expression; a number selects one of several objectives."""
         if index is not None:
             return self._objectives[index].expr
         return quadratic.objective(self)
@@ -246,17 +246,17 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         self.setObjective(matrix.objective(self, Q, c, constant, xQ_L, xQ_R, xc), sense)
 
     def setPWLObj(self, var: Var, x: Iterable[float], y: Iterable[float]) -> None:
-        """Sets a variable's part of the objective to a function that is linear between points, in
-        place of its coefficient. Where it is convex (concave, if maximised) no binary variable is
-        needed; else the variable has to be bounded."""
+        """Replaces a variable's objective coefficient by a piecewise linear function, given by
+        points. A convex function (concave, if maximised) needs no binary variable; otherwise the
+        variable has to be bounded."""
         var.Obj = 0.0
         self._set_pieces(var, [float(v) for v in x], [float(v) for v in y])
 
     def getPWLObj(self, var: Var) -> list[tuple[float, float]]:
-        """Points of a variable's part of the objective; none without one."""
+        """Points of a variable's piecewise linear term; empty without one."""
         return self._pieces(var)  # type: ignore[no-any-return]
 
-    # What there is.
+    # Members.
 
     def getVars(self) -> list[Var]:
         """Variables in order."""
@@ -267,12 +267,12 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         return self._constrs()  # type: ignore[no-any-return]
 
     def getVarByName(self, name: str) -> Var | None:
-        """The variable of a name; ``None`` without one."""
+        """The variable with a name; ``None`` if there is no such variable."""
         col = self._program.col_of_name(name)
         return None if col is None else self._var_at(col)
 
     def getConstrByName(self, name: str) -> Constr | None:
-        """The constraint of a name; ``None`` without one."""
+        """The constraint with a name; ``None`` if there is no such constraint."""
         row = self._program.row_of_name(name)
         return None if row is None else self._constr_at(row)
 
@@ -304,18 +304,18 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
     # Life.
 
     def update(self) -> None:
-        """Nothing: edits take effect at once."""
+        """Has no effect: edits take effect at once."""
 
     def reset(self, clearall: int = 0) -> None:
-        """Forgets the answer, so that the next solve starts without it; with ``clearall`` starts as
-        well."""
+        """Discards the answer, so that the next solve starts without it; ``clearall`` also discards
+        starts."""
         self._forget()
         if clearall:
             self._clear_starts()
 
     def computeIIS(self, callback: Any = None) -> None:
-        """Finds constraints and bounds that no point satisfies together, none of which can be
-        left out."""
+        """Finds an irreducible infeasible subsystem: constraints and bounds that no point satisfies
+        together, each of which is needed."""
         iis.compute(self)
 
     def message(self, message: str) -> None:
@@ -323,10 +323,10 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         self._log(str(message))
 
     def dispose(self) -> None:
-        """Nothing: memory goes with the object."""
+        """Has no effect: Python frees the memory with the object."""
 
     def close(self) -> None:
-        """Nothing: memory goes with the object."""
+        """Has no effect: Python frees the memory with the object."""
 
     def __enter__(self) -> Model:
         return self

@@ -1,4 +1,4 @@
-"""Nonlinear functions of gurobipy; a model takes none of them but ``square``."""
+"""Nonlinear functions of gurobipy. A model accepts only ``square``."""
 
 from __future__ import annotations
 

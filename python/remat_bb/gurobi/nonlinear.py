@@ -1,4 +1,4 @@
-"""Nonlinear expressions, which no model takes unless they come to products of two variables."""
+"""Nonlinear expressions. A model accepts them only if they reduce to products of two variables."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class NLExpr:
         self._arguments = arguments
 
     def _plain(self) -> Any:
-        """The same as a linear or quadratic expression.
+        """The expression in linear or quadratic form.
 
         Raises:
-            GurobiError: names the function or operator for which there is none.
+            GurobiError: a function or operator has no such form; the message names it.
         """
         arguments = [a._plain() if isinstance(a, NLExpr) else a for a in self._arguments]
         exact = _EXACT.get(self._name)
@@ -102,8 +102,8 @@ class NLExpr:
 
 
 def _quotient(side: Any) -> tuple[float, Any] | None:
-    """Numerator and denominator of a number that is divided by a variable or sum; a number that is
-    not 0, so that no 0 below makes it true."""
+    """Numerator and denominator of a number divided by a variable or sum. The number must differ
+    from 0, because otherwise a denominator of 0 would satisfy the product form."""
     if not (isinstance(side, NLExpr) and side._name == "/"):
         return None
     numerator, denominator = side._arguments
@@ -113,23 +113,24 @@ def _quotient(side: Any) -> tuple[float, Any] | None:
 
 
 def _joined(name: str, one: Any, two: Any) -> Any:
-    """Two operands; ``NotImplemented`` where one has operators of its own, as pandas' series."""
+    """The expression of two operands; ``NotImplemented`` if one has its own operators, such as a
+    pandas series."""
     if any(hasattr(side, "ndim") and side.ndim > 0 for side in (one, two)):
         return NotImplemented
     return NLExpr(name, one, two)
 
 
 class NLRelation:
-    """A relation of nonlinear expressions, before a model takes it."""
+    """A relation of nonlinear expressions, not yet part of a model."""
 
     def __init__(self, left: Any, sense: str, right: Any) -> None:
         self._left, self._sense, self._right = left, sense, right
 
     def _as_constraint(self, model: Any, name: str) -> Any:
-        """Adds the relation to a model, where it has an exact form.
+        """Adds the relation to a model if it has an exact form.
 
         Raises:
-            GurobiError: names the function or operator for which there is none.
+            GurobiError: a function or operator has no such form; the message names it.
         """
         if self._sense == "=" and (parts := _quotient(self._right)) is not None:
             return NLRelation(self._left * parts[1], "=", parts[0])._as_constraint(model, name)

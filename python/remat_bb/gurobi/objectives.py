@@ -15,9 +15,9 @@ class Objective:
 
     Attributes:
         expr: The expression.
-        priority: Those of a greater one are solved first.
-        weight: Factor among objectives of one priority; below 0 it is turned round.
-        abstol, reltol: Loss that later objectives may cause.
+        priority: Objectives with a higher priority are solved first.
+        weight: Factor among objectives of equal priority; a negative one reverses the sense.
+        abstol, reltol: Tolerated loss by later objectives.
         name: Its name.
     """
 
@@ -42,7 +42,7 @@ def set_objective(
     """Sets one of several objectives.
 
     Raises:
-        GurobiError: for a number that is not the next, and for products of variables.
+        GurobiError: for a number beyond the next one, and for products of variables.
     """
     if not 0 <= index <= len(model._objectives):
         raise GurobiError(
@@ -73,14 +73,14 @@ def _chosen(model: Any) -> Objective:
 
 
 def attribute(model: Any, name: str) -> Any:
-    """A value of the objective that the parameter ``ObjNumber`` chooses; ``None`` for another
+    """An attribute of the objective selected by the parameter ``ObjNumber``; ``None`` for another
     name."""
     field = _ATTRIBUTES.get(name)
     return None if field is None else getattr(_chosen(model), field)
 
 
 def value(model: Any) -> float:
-    """Value of the objective that the parameter ``ObjNumber`` chooses, at the best point.
+    """Value at the best point of the objective selected by the parameter ``ObjNumber``.
 
     Raises:
         AttributeUnavailable: there is no point.
@@ -95,7 +95,7 @@ def value(model: Any) -> float:
 
 
 def set_attribute(model: Any, name: str, value: Any) -> bool:
-    """Sets a value of the objective that the parameter ``ObjNumber`` chooses; false for another
+    """Sets an attribute of the objective selected by the parameter ``ObjNumber``; false for another
     name."""
     field = _ATTRIBUTES.get(name)
     if field is None:
@@ -105,7 +105,7 @@ def set_attribute(model: Any, name: str, value: Any) -> bool:
 
 
 def solve(model: Any, **options: Any) -> Any:
-    """Solves a model, for each of its objectives in turn where it has several."""
+    """Solves a model; several objectives are solved in turn."""
     several = [
         (model._terms_of(o.expr), o.priority, o.weight, o.abstol, o.reltol)
         for o in model._objectives

@@ -1,4 +1,4 @@
-"""Parameters: their names, ranges and defaults, and what becomes of them."""
+"""Parameters: their names, ranges and defaults."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Parameter:
         """The value in the parameter's type.
 
         Raises:
-            GurobiError: it is of another type, or out of range.
+            GurobiError: the value has another type, or is out of range.
         """
         if isinstance(value, str) and value.lower() == "default" and self.kind is not str:
             return self.default
@@ -147,7 +147,7 @@ def ignored() -> list[str]:
 
 
 def found(name: str) -> list[Parameter]:
-    """Parameters of a name, in any case of letters; ``*`` stands for any letters."""
+    """Parameters with a name, in any case of letters; ``*`` matches any letters."""
     word = str(name).lower()
     if "*" in word or "?" in word:
         import fnmatch
@@ -158,14 +158,14 @@ def found(name: str) -> list[Parameter]:
 
 
 def unknown(name: str) -> GurobiError:
-    """The error of a name that is no parameter's."""
+    """The error for an unknown parameter name."""
     near = difflib.get_close_matches(name.lower(), PARAMETERS, 1)
     hint = f"; is it {PARAMETERS[near[0]].name}?" if near else ""
     return GurobiError(GRB.Error.UNKNOWN_PARAMETER, f"Unknown parameter '{name}'{hint}")
 
 
 class Values:
-    """Values of parameters, and what was set."""
+    """Values of parameters, with the changed ones."""
 
     def __init__(self, other: Values | None = None) -> None:
         self.changed: dict[str, Any] = dict(other.changed) if other else {}
@@ -178,8 +178,8 @@ class Values:
         """Sets a parameter.
 
         Args:
-            strict: False warns once of an unknown name, on standard error, in place of an error:
-                tools set names of other solvers.
+            strict: False replaces the error for an unknown name by one warning on standard error,
+                because tools set names of other solvers.
 
         Raises:
             GurobiError: for an unknown name, a value of another type or out of range.
@@ -197,7 +197,7 @@ class Values:
             if parameter.name not in _USED:
                 _IGNORED.add(parameter.name)
             if parameter.name == "OutputFlag" and not self["OutputFlag"]:
-                # A file that is named later is written all the same.
+                # A log file that is set later is still written.
                 self.changed["logfile"] = ""
         return known
 
@@ -206,7 +206,7 @@ class Values:
         self.changed.clear()
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Names and values of what differs from its default."""
+        """Names and values of parameters that differ from their defaults."""
         for key, value in sorted(self.changed.items()):
             if value != PARAMETERS[key].default:
                 yield PARAMETERS[key].name, value

@@ -36,17 +36,16 @@ def left_side(constr: QConstr) -> Any:
 
 
 def objective(model: Any) -> Any:
-    """The objective: linear, or with products where it has some."""
+    """The objective as a linear expression, or as a quadratic one if it has products."""
     products = model._products()
     return model._objective() if products is None else products
 
 
 def add_constraint(model: Any, difference: QuadExpr, sense: str, name: str) -> QConstr:
-    """Adds that an expression with products stands in a relation to 0.
+    """Adds a constraint that relates an expression with products to 0.
 
     Raises:
-        GurobiError: for a product of two variables that are not bounded: it cannot be expressed
-            exactly.
+        GurobiError: for a product of two unbounded variables, which has no exact form.
     """
     handle = model._add_product_row(difference, sense, name)
     constr = QConstr(model, handle, name, difference, sense)

@@ -55,8 +55,8 @@ def of_point(measure: Any) -> Any:
 
 
 def farkas_proof(model: Any) -> float:
-    """The amount by which the combination of constraints (``FarkasDual``) misses its side: the
-    least value of its left side within the bounds, less its right side."""
+    """The violation proven by the combination of constraints (``FarkasDual``): the least value of
+    its left side within the bounds, minus its right side."""
     gap = 0.0
     left: dict[int, float] = {}
     for constr in model.getConstrs():
@@ -70,7 +70,7 @@ def farkas_proof(model: Any) -> float:
     for var in model.getVars():
         value = left.get(var._handle, 0.0)
         side = var.LB if value > 0 else var.UB
-        # Rounding leaves a little of what is 0 beside an infinite bound.
+        # Rounding can leave a small nonzero value at an infinite bound.
         if value and abs(side) < GRB.INFINITY:
             gap += value * side
     return gap

@@ -18,24 +18,24 @@ def relax(
     bounds: list[tuple[Any, float | None, float | None]],
     rows: list[tuple[Any, float | None]],
 ) -> float:
-    """Lets a model violate bounds and constraints for a price.
+    """Relaxes bounds and constraints of a model at a price.
 
     Args:
         model: The model, which is changed: it gets variables for violations, and their price as
             objective.
-        kind: The price of a violation: 0 its size, 2 a fixed price for each violated bound or
-            constraint. 1, its square, is refused.
+        kind: The price of a violation: 0 for its size, 2 for a fixed price of each violated bound
+            or constraint. 1, the square, is refused.
         minimal: True solves for the least price, holds it by a constraint and keeps the model's
             objective.
-        bounds: Variables, each with the prices of its lower and upper bound; ``None`` for a bound
-            that stays.
+        bounds: Variables, each with the prices of its lower and upper bound; ``None`` for a hard
+            bound.
         rows: Constraints with their prices.
 
     Returns:
         The least price if ``minimal``; -1 if no relaxation is feasible; else 0.
 
     Raises:
-        GurobiError: for squares, and another kind.
+        GurobiError: for squares and unknown kinds.
     """
     if kind == 1:
         raise GurobiError(

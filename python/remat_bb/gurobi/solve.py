@@ -29,14 +29,14 @@ _STATUS = {
     "interrupted": GRB.INTERRUPTED,
     "numeric": GRB.NUMERIC,
 }
-# Deterministic units that one unit of Gurobi's work stands for: about a second.
+# Deterministic units for one of Gurobi's work units: about a second.
 _TICKS = 1e9
-# Tolerances that the search takes.
+# Range of tolerances of the search.
 _LEAST_TOLERANCE, _MOST_TOLERANCE = 1e-9, 1e-3
 
 
 class Solving(Callbacks):
-    """The part of a model that solves."""
+    """Methods of a model for solving."""
 
     _program: Any
     _values: Any
@@ -69,7 +69,7 @@ class Solving(Callbacks):
                 print(text, file=file)
 
     def _options(self) -> dict[str, Any]:
-        """Arguments of a solve by the parameters."""
+        """Arguments of a solve from the parameters."""
         values = self._values
 
         def number(name: str) -> int | None:
@@ -128,7 +128,7 @@ class Solving(Callbacks):
             callback: Called with the model and a code (``GRB.Callback``) while it is solved.
 
         Raises:
-            GurobiError: settings make no sense, or the model cannot be solved.
+            GurobiError: settings are invalid, or the model cannot be solved.
         """
         if self._watched is not None:
             raise GurobiError(GRB.Error.OPTIMIZATION_IN_PROGRESS, "the model is being solved")
@@ -182,7 +182,7 @@ class Solving(Callbacks):
             self.write(self._values["ResultFile"])  # type: ignore[attr-defined]
 
     def _points(self) -> int:
-        """Number of points: none of a linear program without a limit, as gurobipy has it."""
+        """Number of points; 0 for an unbounded linear program, as in gurobipy."""
         if self._answer is None or (self._status == GRB.UNBOUNDED and not self._is_mip()):
             return 0
         return len(self._answer.objectives)
@@ -197,7 +197,7 @@ class Solving(Callbacks):
         )
 
     def terminate(self) -> None:
-        """Ends the solve that is going on, with the best point so far."""
+        """Ends the current solve with the best point so far."""
         if self._watched is not None:
             self._watched.end(GRB.INTERRUPTED)
 

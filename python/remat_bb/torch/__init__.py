@@ -4,9 +4,9 @@
 >>> step = rt.compile(loss_of, budget="6GiB")            # doctest: +SKIP
 >>> step(batch).backward()                               # doctest: +SKIP
 
-The joint graph of forward and backward pass, as AOTAutograd traces it, becomes an instance; its
-plan becomes the two graphs that run. Needs torch 2.9 or later, 2.11 and 2.15 are tested. The
-guide is ``docs/guides/pytorch/index.md`` of the project.
+AOTAutograd traces the joint graph of forward and backward pass, which becomes an instance. Its plan
+becomes the two graphs that run. Needs torch 2.9 or later; 2.11 and 2.15 are tested. The guide is
+``docs/guides/pytorch/index.md`` of the project.
 """
 
 from .backend import (

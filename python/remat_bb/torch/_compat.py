@@ -1,7 +1,7 @@
-"""Names of torch that are not public, and the check of its version.
+"""Private names of torch, and the check of its version.
 
-Everything in :mod:`remat_bb.torch` that torch may rename without notice is imported here and
-nowhere else. Facts were read from torch 2.11.0.
+Only this module of :mod:`remat_bb.torch` imports names that torch may rename without notice. It
+follows torch 2.11.0.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ TESTED = ((2, 11), (2, 15))
 
 
 def check_version(text: str) -> None:
-    """Checks a version of torch against those that the package knows.
+    """Checks a version of torch against the known versions.
 
     Raises:
-        RematError: it is older than :data:`OLDEST`.
+        RematError: the version is older than :data:`OLDEST`.
 
-    A version outside :data:`TESTED` is warned of.
+    A version outside :data:`TESTED` gives a warning.
     """
     found = re.match(r"(\d+)\.(\d+)", text)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -62,7 +62,7 @@ def check_version(text: str) -> None:
 check_version(torch.__version__)
 
 with quiet_import("torch.utils.flop_counter"):
-    # Others of torch's modules import it as well: the first to do so hears of Triton.
+    # Other modules of torch import it as well. The first import logs a message about Triton.
     from torch.utils.flop_counter import flop_registry
 
 import torch._dynamo.config as dynamo_config  # noqa: E402
@@ -111,10 +111,10 @@ InputMutationAOTOutput = descriptors.InputMutationAOTOutput
 
 CustomGraphPass = custom_graph_pass.CustomGraphPass
 CustomPartitionerFn = custom_graph_pass.CustomPartitionerFn
-# torch 2.9 has no class of solvers: functions will do.
+# torch 2.9 has no class of solvers and accepts functions.
 CustomKnapsackSolver: Any = getattr(custom_graph_pass, "CustomKnapsackSolver", object)
 
-# Mentioned so that linters see them used: they are imported here for others.
+# Listed so that linters count the names as used: other modules import them from here.
 __all__ = [
     "BackendCompilerFailed",
     "CustomGraphPass",
@@ -192,18 +192,18 @@ REDUCTION = getattr(torch.Tag, "reduction", None)
 
 
 def keeps_graph() -> bool:
-    """Returns true if the backward pass that runs was asked to keep its graph."""
+    """Returns true if the running backward pass keeps its graph."""
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
 
 
 def running_node() -> Any:
-    """The node of autograd's graph that runs; ``None`` outside of backward passes."""
+    """The running node of autograd's graph; ``None`` outside of backward passes."""
     return torch._C._current_autograd_node()
 
 
 def compiled_node(node: Any) -> Any:
-    """The node of a compiled graph that a tensor comes from, directly or as a view; ``None`` where
-    it does not."""
+    """The autograd node of the compiled graph that made a tensor or its base; ``None`` for other
+    tensors."""
     while node is not None and type(node).__name__ != "CompiledFunctionBackward":
         edges = node.next_functions
         node = edges[0][0] if len(edges) == 1 else None
@@ -217,9 +217,9 @@ def leaf_numbers(node: Any) -> set[int]:
 
 
 def accumulating_leaf(node: Any, place: int) -> Any:
-    """The leaf whose gradient the backward pass of a compiled graph makes for a tensor input of the
-    graph; ``None`` where it is no leaf, and where this pass accumulates nothing into it, as that of
-    ``torch.autograd.grad`` does not."""
+    """The leaf behind a tensor input of a compiled graph, for its gradient from the backward pass.
+    ``None`` if the input is no leaf, or if this pass does not accumulate into it, as in
+    ``torch.autograd.grad``."""
     edges = node.next_functions
     target = edges[place][0] if place < len(edges) else None
     leaf = getattr(target, "variable", None)
@@ -228,12 +228,12 @@ def accumulating_leaf(node: Any, place: int) -> Any:
     try:
         return leaf if torch._C._will_engine_execute_node(target) else None
     except RuntimeError:
-        # It is captured for torch.autograd.grad.
+        # torch.autograd.grad captures the gradient.
         return None
 
 
 def leaves_of(output: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Leaves that the gradient of a tensor is accumulated into."""
+    """Leaves that accumulate gradients in the backward pass of a tensor."""
     stack, seen = [output.grad_fn], set()
     while stack:
         node = stack.pop()
@@ -246,14 +246,14 @@ def leaves_of(output: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 def input_number(node: fx.Node) -> int | None:
-    """The number of the input of Dynamo's graph that an input of a joint graph is; ``None`` where
-    it is none of them."""
+    """The number of a joint graph's input among the inputs of Dynamo's graph; ``None`` if it is not
+    one of these."""
     return getattr(node.meta.get("desc"), "idx", None)
 
 
 def changed_number(descriptor: Any) -> int | None:
-    """The number of the input of Dynamo's graph whose new value an output of a forward graph is;
-    ``None`` for other outputs."""
+    """The number of the input of Dynamo's graph that receives an output of a forward graph as its
+    new value; ``None`` for other outputs."""
     return getattr(getattr(descriptor, "mutated_input", None), "idx", None)
 
 
@@ -262,8 +262,8 @@ LOGGER_METHODS = ("debug", "info", "warn", "error", "exception", "critical", "fa
 
 
 class _Methods(str):
-    """A collection of the methods of loggers that is a string for JSON: torch writes its
-    configuration down when it has compiled, and cannot write functions."""
+    """A collection of the methods of loggers that JSON sees as a string. After compiling, torch
+    writes its configuration as JSON, which has no functions."""
 
     def __iter__(self) -> Iterator[Any]:
         methods = vars(logging.Logger).items()
@@ -275,12 +275,13 @@ class _Methods(str):
 
 @contextmanager
 def logs_skipped() -> Iterator[None]:
-    """Leaves calls of loggers out of what is compiled in the block: each would end a graph."""
+    """Leaves calls of loggers out of graphs compiled in the block. Each call would break the
+    graph."""
     key = "ignore_logging_functions"
     if not hasattr(dynamo_config, key):
         key = "ignore_logger_methods"
     if getattr(dynamo_config, key):
-        # Whoever has named some keeps their choice.
+        # A choice of the user stays.
         yield
         return
     with dynamo_config.patch(**{key: _Methods()}):
@@ -294,12 +295,12 @@ fails with ``fullgraph=True``."""
 
 @contextmanager
 def dynamo_for_plans(**settings: Any) -> Iterator[None]:
-    """Settings of Dynamo for calls of planned functions, and others that are named.
+    """Sets Dynamo's settings for calls of planned functions, and given others.
 
-    There is no limit to compilations, as long as nobody has asked to fail at it. Graphs are not
-    split for the buckets of data parallel modules. Marks of dynamic sizes are ignored: each size
-    has a plan of its own. Integers of modules may become numbers, as floats do. Parameters that
-    are frozen or unfrozen, and hooks that are added, are noticed.
+    The number of compilations is unlimited unless the user wants a failure at the limit. Graphs are
+    not split for the buckets of data parallel modules. Marks of dynamic sizes are ignored, because
+    each size has its own plan. Integers of modules may become numbers, as floats do. Dynamo notices
+    frozen and unfrozen parameters and new hooks.
     """
     changes: dict[str, Any] = {
         "allow_ignore_mark_dynamic": True,
@@ -312,7 +313,7 @@ def dynamo_for_plans(**settings: Any) -> Iterator[None]:
         changes.update(dict.fromkeys(LIMITS, sys.maxsize))
     if dynamo_config.optimize_ddp in (True, "ddp_optimizer"):
         changes["optimize_ddp"] = False
-    # The way that torch has for calls that are to be fast.
+    # torch's own fast path for changing settings around calls.
     revert = dynamo_config._make_closure_patcher(**changes)()
     try:
         yield
@@ -321,10 +322,10 @@ def dynamo_for_plans(**settings: Any) -> Iterator[None]:
 
 
 def _hand_on_regions() -> None:
-    """Makes ``torch.compile`` run calls of a function in the context that its backend asks for.
+    """Makes ``torch.compile`` run calls of a function in the context of its backend.
 
-    ``torch._dynamo.optimize`` reads ``backend_ctx_ctor`` of a backend for that, and the class that
-    ``torch.compile`` puts around backends drops it. Backends without a region are left as they are.
+    ``torch._dynamo.optimize`` reads the attribute ``backend_ctx_ctor`` of a backend, but the
+    wrapper class of ``torch.compile`` drops it. Backends without a region stay unchanged.
     """
     wrapper = torch._TorchCompileWrapper
     made = wrapper.__init__
@@ -348,7 +349,7 @@ def is_compiled_node(node: Any) -> bool:
 
 
 def constant_of(number: Any) -> int | float | bool | None:
-    """The value of a symbolic number that is a constant, ``None`` for one that is none."""
+    """The value of a constant symbolic number, ``None`` for other ones."""
     if isinstance(number, torch.SymInt):
         return number.node.maybe_as_int()
     if isinstance(number, torch.SymFloat):
@@ -357,13 +358,13 @@ def constant_of(number: Any) -> int | float | bool | None:
 
 
 def depends_on_data(number: torch.SymInt) -> bool:
-    """Returns true for a size that nobody knows before the graph runs."""
+    """Returns true for a size that is unknown before the graph runs."""
     return bool(free_unbacked_symbols(number))
 
 
 @contextmanager
 def with_dispatch() -> Iterator[None]:
-    """Lets fake tensors be fake again in the block, where torch has turned that off."""
+    """Turns the dispatch of fake tensors on in the block, where torch has turned it off."""
     excluded = torch._C._dispatch_tls_local_exclude_set()
     for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
         excluded = excluded.remove(key)
@@ -377,8 +378,8 @@ def is_profiled() -> bool:
 
 
 def break_in(module: Any) -> str | None:
-    """The reason and the place of the graph break that ends a graph of Dynamo's; ``None`` where it
-    ends with its function."""
+    """The reason and the place of the graph break that ends a graph of Dynamo; ``None`` if the
+    graph ends with its function."""
     reason = getattr(module, "compile_subgraph_reason", None)
     if reason is None or not reason.graph_break:
         return None
@@ -407,7 +408,7 @@ def is_random(node: fx.Node) -> bool:
 
 
 def has_own_generator(node: fx.Node) -> bool:
-    """Returns true if a call draws from a generator that it is given."""
+    """Returns true if a call draws from a generator among its arguments."""
     parts = tree_leaves((node.args, node.kwargs))
     values = (x.meta.get("val") if isinstance(x, fx.Node) else x for x in parts)
     return any(isinstance(value, torch.Generator) for value in values)
@@ -419,8 +420,8 @@ def is_defined_in_python(target: OpOverload) -> bool:
 
 
 def is_view(node: fx.Node) -> bool:
-    """Returns true if a call returns views of its first tensor: by its schema, or by being one of
-    those that hide it from autograd."""
+    """Returns true if a call returns views of its first tensor, by its schema or as an operator
+    that hides the view from autograd."""
     target = node.target
     return isinstance(target, OpOverload) and (target.is_view or target in _HIDDEN_VIEWS)
 
@@ -436,7 +437,7 @@ def is_collective(node: fx.Node) -> bool:
 
 
 def is_effect(target: Any) -> bool:
-    """Returns true for what torch keeps for what it does beside its results: asserts, profiler
+    """Returns true for functions that torch keeps because of side effects: asserts, profiler
     ranges, switches of modes."""
     try:
         return target in fx_node._side_effectful_functions
@@ -450,8 +451,8 @@ def is_getitem(node: fx.Node) -> bool:
 
 
 def output_descriptors(saved: list[fx.Node], no_check: int) -> list[Any]:
-    """Descriptors of saved tensors; those from position ``no_check`` on have no version counter
-    check."""
+    """Descriptors of saved tensors; from position ``no_check`` on without a check of the version
+    counter."""
     return [
         SavedForBackwardsNoVcCheckAOTOutput(k) if k >= no_check else SavedForBackwardsAOTOutput(k)
         for k in range(len(saved))
@@ -460,9 +461,9 @@ def output_descriptors(saved: list[fx.Node], no_check: int) -> list[Any]:
 
 @contextmanager
 def traced_memory() -> Iterator[list[tuple[str, int, int]]]:
-    """Records what torch's CPU allocator does in the block: filled at its end with
-    ``(name, start in ns, bytes)`` of each allocation (``"[memory]"``, negative when freed) and of
-    each ``record_function`` label, in order of time."""
+    """Records events of torch's CPU allocator in the block. At its end the list has ``(name, start
+    in ns, bytes)`` for each allocation (``"[memory]"``, negative when freed) and each
+    ``record_function`` label, in order of time."""
     from torch.profiler import ProfilerActivity, profile
 
     found: list[tuple[str, int, int]] = []

@@ -1,8 +1,9 @@
-"""Gradients that are there already: the backward graph adds to them in place, as eager torch does.
+"""Accumulation of gradients: the backward graph adds to present gradients in place, as eager torch
+does.
 
-Autograd adds what a backward graph returns once the graph has ended, so that a second set of
-gradients is there until then. In a planned backward graph each gradient is handed to :func:`add` as
-soon as it is there. Where its leaf has a gradient, it is added in place, and nothing is returned.
+Autograd adds the results of a backward graph after its end, so a second set of gradients is in
+memory until then. A planned backward graph passes each new gradient to :func:`add` at once. If the
+leaf has a gradient, :func:`add` adds in place and returns ``None``.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from .partition import Joint, storage_bytes
 
 
 class Pending:
-    """Forward passes whose backward pass is still to come.
+    """Forward passes with a pending backward pass.
 
-    Autograd sums up the gradients that several of them make for a leaf in one backward pass, before
-    it adds the sum to the gradient that is there. To add them one by one would round otherwise.
+    If several of them make gradients for a leaf in one backward pass, autograd sums these up before
+    it adds the sum to the present gradient. Adding them one by one would round differently.
     """
 
     def __init__(self) -> None:
         self._nodes: weakref.WeakSet[Any] = weakref.WeakSet()
-        # Leaves that another pass has, too, by node.
+        # Leaves shared with another pass, by node.
         self._shared: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
 
     def note(self, outputs: Any) -> None:
@@ -40,11 +41,11 @@ class Pending:
                     self._nodes.add(node)
 
     def shares(self, node: Any, leaf: torch.Tensor) -> bool:
-        """Returns true if the backward pass of another forward pass may make a gradient of a leaf,
-        too.
+        """Returns true if the backward pass of another forward pass may also make a gradient of a
+        leaf.
 
         Args:
-            node: The backward pass that runs.
+            node: The running backward pass.
         """
         if node in self._nodes:
             self._nodes.discard(node)
@@ -61,15 +62,15 @@ note_pending = _PENDING.note
 
 
 def add(place: int, gradient: torch.Tensor) -> torch.Tensor | None:
-    """Adds a gradient in place to the one of its leaf.
+    """Adds a gradient in place to the present gradient of its leaf.
 
     Args:
-        place: Number of the graph's tensor input that the gradient belongs to.
+        place: Number of the gradient's input among the graph's tensor inputs.
         gradient: The gradient.
 
     Returns:
-        ``None`` where it was added; else the gradient, for autograd: where the leaf has none, where
-        somebody listens to it, and where the backward pass does not accumulate into it.
+        ``None`` if the gradient was added. Otherwise the gradient, for autograd: the leaf has no
+            gradient or has hooks, or the backward pass does not accumulate into it.
     """
     node = _compat.running_node()
     leaf = None if node is None else _compat.accumulating_leaf(node, place)
@@ -81,8 +82,8 @@ def add(place: int, gradient: torch.Tensor) -> torch.Tensor | None:
 
 
 def _takes(leaf: torch.Tensor, gradient: torch.Tensor) -> bool:
-    """Returns true if the sum of a leaf's gradient and another one is what autograd would make of
-    them, and nobody is told of the latter."""
+    """Returns true if a plain sum with a leaf's gradient equals autograd's result and no hook reads
+    the new gradient."""
     present = leaf.grad
     if present is None or present.requires_grad or torch.is_grad_enabled():
         return False
@@ -99,7 +100,7 @@ def _takes(leaf: torch.Tensor, gradient: torch.Tensor) -> bool:
 
 
 def present_bytes(tensors: Iterable[Any]) -> int:
-    """Bytes of the gradients that some inputs of a graph have, each storage once."""
+    """Bytes of the present gradients of some inputs of a graph; each storage counts once."""
     seen: dict[int, int] = {}
     for tensor in tensors:
         if isinstance(tensor, torch.Tensor) and tensor.is_leaf and tensor.requires_grad:
@@ -111,11 +112,11 @@ def present_bytes(tensors: Iterable[Any]) -> int:
 
 @dataclass(frozen=True)
 class Given:
-    """Inputs of a graph of Dynamo's as they are while it is compiled.
+    """Inputs of a graph of Dynamo at compile time.
 
     Attributes:
         leaves: Numbers of the inputs whose gradients autograd accumulates.
-        gradient_bytes: Bytes of the gradients that they have.
+        gradient_bytes: Bytes of their present gradients.
     """
 
     leaves: frozenset[int]
@@ -139,12 +140,12 @@ class Given:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """Gradients of a joint graph to which steps add.
+    """Gradients of a joint graph that steps add to present ones.
 
     Attributes:
-        places: Numbers of the graph's inputs that they belong to: its leaves.
+        places: Numbers of their inputs in the graph: its leaves.
         bytes: Their bytes.
-        counted: Bytes of those that the plan is to count: all or none of them.
+        counted: Bytes of present gradients that the plan counts: ``bytes`` or 0.
     """
 
     places: frozenset[int]
@@ -156,8 +157,8 @@ def accumulation(joint: Joint, given: Given | None, counts: bool) -> Accumulatio
     """Gradients of the leaves of a joint graph.
 
     Args:
-        given: The inputs; ``None`` where they are not known: all count as leaves.
-        counts: True if they are there before the step that is planned.
+        given: The inputs; ``None`` if unknown: all count as leaves.
+        counts: True if the gradients are in memory before the planned step.
     """
     places: set[int] = set()
     size = 0
@@ -170,7 +171,7 @@ def accumulation(joint: Joint, given: Given | None, counts: bool) -> Accumulatio
 
 
 def _dense_bytes(value: Any) -> int:
-    """Bytes that the allocator hands out for a dense tensor of the shape of another one."""
+    """Bytes that the allocator takes for a dense tensor with the shape of another one."""
     if not isinstance(value, torch.Tensor):
         return 0
     size = value.numel() * value.element_size()

@@ -1,5 +1,5 @@
-"""Messages of torch on standard error that say nothing to whoever trains: hushed where this package
-is the reason for them."""
+"""Suppression of torch's messages on standard error that this package causes and that do not help
+users."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERRORS = 2
 
 @contextmanager
 def quiet_import(name: str) -> Iterator[None]:
-    """Leaves out what a module of torch writes to its log while it is imported in the block."""
+    """Disables the log of a module of torch during its import in the block."""
     log = logging.getLogger(name)
     before = log.disabled
     log.disabled = True
@@ -30,11 +30,12 @@ def quiet_import(name: str) -> Iterator[None]:
 
 @contextmanager
 def quiet_profiler() -> Iterator[None]:
-    """Leaves out that no GPU is there, and that memory is freed which is older than the profiler.
+    """Suppresses messages about a missing GPU and about freed memory that is older than the
+    profiler.
 
-    Levels that the environment names (``KINETO_LOG_LEVEL``, ``TORCH_CPP_LOG_LEVEL``) stay.
+    Levels set in the environment (``KINETO_LOG_LEVEL``, ``TORCH_CPP_LOG_LEVEL``) stay.
     """
-    # Read when the first profiler starts.
+    # The first profiler reads it at its start.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     level = None if "TORCH_CPP_LOG_LEVEL" in os.environ else _log_level()
     before = 0 if level is None else level.value
@@ -48,7 +49,7 @@ def quiet_profiler() -> Iterator[None]:
 
 
 def _log_level() -> ctypes.c_int | None:
-    """The level of torch's log in C++; ``None`` in builds that have another log."""
+    """The level of torch's log in C++; ``None`` in builds with another log."""
     library = Path(torch.__file__).parent / "lib" / "libc10.so"
     try:
         return ctypes.c_int.in_dll(ctypes.CDLL(str(library)), "FLAGS_caffe2_log_level")

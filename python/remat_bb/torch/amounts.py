@@ -1,4 +1,4 @@
-"""Amounts of memory, as users write them."""
+"""Amounts of memory as text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def amount(text: int | str, name: str = "budget") -> int:
     """Bytes of an amount such as ``"6GiB"``.
 
     Args:
-        name: The argument that it was given for.
+        name: The name of the argument.
 
     Raises:
-        InvalidBudget: it cannot be read.
+        InvalidBudget: the amount cannot be read.
     """
     if isinstance(text, int) and not isinstance(text, bool) and text > 0:
         return text

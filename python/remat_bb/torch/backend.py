@@ -56,20 +56,20 @@ def backend(
         budget: Memory of the whole step: bytes, an amount such as ``"6GiB"``, a share of the peak
             without recomputation such as ``"80%"``, or ``"device"``.
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
-            graphs, whose peak is measured: it can be above the prediction.
+            graphs and measures their peak, which can exceed the prediction.
         costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder, offload,
             host_memory, offload_phase, accumulate: as in :class:`Settings`.
-        strict: True if a step raises, in its backward pass, whose measured peak is above the
-            budget; false if it warns. Measured are the first, second, fourth, ... step, and the
-            first that adds to gradients of earlier ones.
+        strict: True if a step whose measured peak exceeds the budget raises in its backward pass;
+            false if it warns. The first, second, fourth, ... step is measured, and the first step
+            that adds to gradients of earlier ones.
 
     Returns:
-        The backend; ``reports`` are the reports of what it has compiled.
+        The backend; its ``reports`` describe the compiled graphs.
 
     Raises:
-        InvalidArgument: for an unknown ``inner``, and copies that are not to be had with it; while
+        InvalidArgument: for an unknown ``inner``, and for copies that it does not support; while
             compiling, for unknown ``tags``.
-        RematError: while compiling, for a training graph that a graph break ends.
+        RematError: while compiling, if a graph break ends a training graph.
     """
     settings = Settings(
         budget,
@@ -115,7 +115,7 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
         if report is None or strict is None:
             return run
         if is_backward:
-            # Graphs without gradients that are compiled next are nobody's.
+            # Later graphs without gradients have no report.
             planner.latest = None
         return watches.setdefault(id(report), Watch(report, strict)).over(run, is_backward)
 
@@ -168,15 +168,15 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
 
 
 def _maker(inner: str, strict: bool | None = None) -> Callable[[Planner], Callable[..., Any]]:
-    """A function that makes the backend of a planner, and that can be pickled."""
+    """A picklable function that makes the backend of a planner."""
     return functools.partial(_backend, inner=inner, strict=strict)
 
 
 @contextmanager
 def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
-    """Makes Inductor plan every training graph that is compiled in the block: for scripts that call
-    ``torch.compile`` themselves. The first call compiles, so it belongs in the block, and so does
-    the first one with another size.
+    """Makes Inductor plan every training graph compiled in the block, for scripts that call
+    ``torch.compile`` themselves. The first call compiles, so it belongs in the block, like the
+    first call with another size.
 
     Args:
         amount: The budget, as for :func:`backend`.
@@ -218,19 +218,19 @@ def compile(
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
-    The plan is made at the first call. Results are those of the same step without recomputation, in
-    every bit with ``inner="eager"``.
+    The first call makes the plan. Results equal the step without recomputation, bit by bit with
+    ``inner="eager"``.
 
     Args:
-        function: Returns the loss; what is computed outside is outside of the plan.
+        function: Returns the loss. The plan does not cover computations outside of it.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
             plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate: as for
             :func:`backend`.
 
     Raises:
-        InfeasibleBudget: at the first call, names the operator that does not fit.
-        UnsupportedGraph: at the first call, names the node that cannot be planned.
-        RematError: at the first call, where the function breaks into several graphs.
+        InfeasibleBudget: at the first call; the error names the operator that does not fit.
+        UnsupportedGraph: at the first call; the error names the node that cannot be planned.
+        RematError: at the first call, if the function breaks into several graphs.
     """
     settings = Settings(
         budget,
@@ -267,26 +267,24 @@ def compile_with_budget(
     inner: str = "eager",
     **options: Any,
 ) -> Step:
-    """Compiles a function or module now, and runs it, until the measured peak keeps the budget.
+    """Compiles and runs a function or module until its measured peak keeps the budget.
 
-    Where compiled code needs more than the budget, the next plan is made for less.
-    Where it leaves some unused and computes operators again, one more plan is made for more, and is
-    taken if it keeps the budget for less time.
+    If compiled code exceeds the budget, the next plan gets a smaller one. If the code leaves memory
+    unused but recomputes operators, one more plan gets a larger budget. That plan is taken if it
+    keeps the budget and is faster.
 
     Args:
-        inputs: Arguments of a call. Gradients, buffers and random numbers are afterwards what they
-            were before.
+        inputs: Arguments of a call. Gradients, buffers and random numbers are restored afterwards.
         budget, inner, options: as for :func:`compile`.
-        strict: False if the step of least peak is returned, with a warning, where none keeps the
-            budget.
+        strict: False returns the step of least peak, with a warning, if no step keeps the budget.
 
     Raises:
-        RematError: the measured peak is above the budget still.
+        RematError: the measured peak still exceeds the budget.
     """
     best: Step | None = None
     least: Step | None = None
     wanted, limit, found = budget, 0, 0
-    # The peak is measured here.
+    # This function measures the peak, so the planner's steps are not watched.
     planners = Settings(budget, **options)
     for attempt in range(ATTEMPTS):
         by_operators = inner == "inductor" and attempt >= KERNEL_ATTEMPTS
@@ -304,11 +302,12 @@ def compile_with_budget(
         report = step.report
         limit = limit if attempt else report.budget_bytes
         unused = limit - found
-        # Plans for a little less may need as much: later ones are made for less and less.
+        # A plan for slightly less may need as much, so later budgets shrink faster.
         tries = attempt - KERNEL_ATTEMPTS if by_operators else attempt
         wanted = report.budget_bytes + (unused << tries if unused < 0 else unused)
         if unused < 0:
-            # At least as much less than the limit as this compilation took more than it was to.
+            # The next budget is below the limit by at least this compilation's excess over its
+            # prediction.
             wanted = min(wanted, limit - (found - report.predicted_bytes))
         report.budget_bytes = limit
         refined = best is not None
@@ -340,7 +339,7 @@ def traced(
             with fake:
                 step(*inputs)
         else:
-            # A step without gradients runs, before that is known.
+            # A step without gradients runs before its lack of gradients is known.
             with _kept(step):
                 step(*inputs)
     except Planned as planned:
@@ -351,11 +350,11 @@ def traced(
 def plan(
     function: Callable[..., Any], inputs: Sequence[Any], budget: int | str, **options: Any
 ) -> _native.Plan:
-    """Plans a training step without running it: nothing is allocated on the device.
+    """Plans a training step without running it, and without allocating memory on the device.
 
     Args:
-        function: As for :func:`compile`. Fake tensors (``FakeTensorMode``) will do, as parameters
-            and as inputs.
+        function: As for :func:`compile`. Parameters and inputs may be fake tensors
+            (``FakeTensorMode``).
         inputs: Its arguments.
         budget, options: as for :func:`compile`; costs are ``"static"`` by default.
     """
@@ -364,12 +363,11 @@ def plan(
 
 
 def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) -> _native.Instance:
-    """The training step as an instance: save it, look at it, solve it.
+    """The training step as an instance, to be saved, viewed or solved.
 
     Args:
         function, inputs: As for :func:`plan`.
-        options: ``costs``, ``extra_bytes``, and what is copied to the host, as for
-            :func:`compile`.
+        options: ``costs``, ``extra_bytes``, and the options of copies, as for :func:`compile`.
     """
     options = {"costs": "static", **options}
     return traced(function, inputs, Planner(Settings(1, **options), stop="instance"))
@@ -378,20 +376,20 @@ def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) 
 def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tuple[int, float]:
     """Runs a training step, forward and backward, and measures it.
 
-    Gradients, buffers and random numbers are afterwards what they were before. Gradients that are
-    there count: set them to ``None`` if they are not to. A plan that counts on gradients of earlier
-    backward passes is measured with them. Hooks that run after a gradient was accumulated do not
-    run: they may step an optimizer.
+    Gradients, buffers and random numbers are restored afterwards. Present gradients count; set them
+    to ``None`` to leave them out. A plan that includes gradients of earlier backward passes is
+    measured with them. Hooks after the accumulation of gradients do not run, because they may step
+    an optimizer.
 
     Args:
-        step: A :class:`Step`, or any function that returns a loss; the sum of its output is
+        step: A :class:`Step`, or any function that returns a loss. The sum of its output is
             differentiated.
-        repeats: Runs whose time is taken, after one for the memory.
+        repeats: Number of timed runs, after one run for the memory.
 
     Returns:
-        The peak in bytes with what was there before (on the processor: the inputs of the graph,
-        where the step is a :class:`Step`), and the least time in seconds. They are put in the
-        report of a :class:`Step` as well.
+        The peak in bytes with memory held before (on the processor: the inputs of the graph, if the
+        step is a :class:`Step`), and the least time in seconds. The report of a :class:`Step`
+        stores both as well.
     """
     return _measured(step, arguments, repeats)
 
@@ -399,10 +397,10 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
 def _measured(
     step: Callable[..., Any], arguments: Sequence[Any], repeats: int, hides: bool = False
 ) -> tuple[int, float]:
-    """Peak and time of a step, as :func:`measure` finds them.
+    """Peak and time of a step; see :func:`measure`.
 
     Args:
-        hides: True if gradients that are there do not count.
+        hides: True if present gradients do not count.
     """
     arguments = tree_map(_detached, arguments)
     report: Report | None = None
@@ -427,7 +425,7 @@ def _measured(
             run()
             found = torch.cuda.max_memory_allocated(device)
         else:
-            # What is garbage before the step is not to be let go of in it.
+            # Collects garbage now, so that the step does not free it.
             gc.collect()
             with _compat.traced_memory() as events:
                 run()
@@ -449,7 +447,7 @@ def _measured(
 
 @contextmanager
 def _kept(step: Callable[..., Any], hides: bool = False) -> Iterator[Kept]:
-    """State that a step changes, kept in the block."""
+    """Saves state that a step changes, and restores it at the end of the block."""
     planner = step._planner if isinstance(step, Step) else None
     with Kept(compiled=planner is not None, hides=hides) as kept:
         if planner is None:
@@ -463,7 +461,7 @@ def _kept(step: Callable[..., Any], hides: bool = False) -> Iterator[Kept]:
 
 
 def _detached(value: Any) -> Any:
-    """A leaf with the data of a tensor that has a history, whose backward pass runs once."""
+    """A leaf with the data of a tensor. The history of a tensor allows only one backward pass."""
     if isinstance(value, torch.Tensor) and not value.is_leaf:
         return value.detach().requires_grad_(value.requires_grad)
     return value

@@ -1,4 +1,4 @@
-"""Plans that serve several sizes of one graph: batches of other lengths, the last batch."""
+"""Reuse of plans for other sizes of a graph: batches of other lengths, the last batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Buckets:
         self._plans.setdefault(_shape(instance), []).append((instance.peak_memory_bytes, plan))
 
     def near(self, instance: _native.Instance) -> _native.Plan | None:
-        """The plan of the nearest size of a graph, replayed on this size; ``None`` without one."""
+        """The plan of the nearest size of a graph, replayed on this size; ``None`` if no plan
+        fits."""
         peak = instance.peak_memory_bytes
         known = self._plans.get(_shape(instance), [])
         found = min(known, key=lambda each: abs(each[0] - peak), default=None)
@@ -39,7 +40,7 @@ class Buckets:
 
 
 def _shape(instance: _native.Instance) -> str:
-    """A word for a graph without its sizes."""
+    """A digest of a graph without its sizes."""
     document = instance.to_dict()
     nodes = [{k: v for k, v in node.items() if k not in SIZES} for node in document["nodes"]]
     return hashlib.sha256(json.dumps(nodes, sort_keys=True).encode()).hexdigest()

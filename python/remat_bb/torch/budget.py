@@ -20,7 +20,7 @@ def budget_bytes(budget: int | str, instance: _native.Instance, joint: Joint | N
     """A budget in bytes.
 
     Raises:
-        InvalidBudget: it cannot be read, or there is no device whose memory would be free.
+        InvalidBudget: the budget cannot be read, or ``"device"`` is given without a GPU.
     """
     if budget == "device":
         device = cuda_device(joint) if joint is not None else None

@@ -1,4 +1,4 @@
-"""What can be told of a single call of a graph, for its place among others."""
+"""Properties of single calls of a graph that restrict their order."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def hinted_bytes(value: torch.Tensor) -> tuple[int | None, bool]:
-    """Bytes that the allocator hands out for a tensor's storage, and true if they are those of the
-    traced example; ``None`` for a size that depends on data."""
+    """Bytes that the allocator takes for a tensor's storage, and true if the size is symbolic and
+    comes from the traced example. ``None`` for a size that depends on data."""
     try:
         size = value.untyped_storage().nbytes()
     except (NotImplementedError, RuntimeError):
-        # Sparse and other tensors without one storage.
+        # Sparse and other tensors have no single storage.
         size = value.numel() * value.element_size()
     symbolic = isinstance(size, torch.SymInt)
     if symbolic:
@@ -57,7 +57,7 @@ def storage_key(value: torch.Tensor) -> int | None:
 
 
 def constant(node: fx.Node) -> Any:
-    """The constant that a node names, where it is a tensor."""
+    """The constant that a node names, if it is a tensor."""
     found: Any = node.graph.owning_module
     for part in str(node.target).split("."):
         found = getattr(found, part, None)
@@ -69,7 +69,7 @@ def nodes_in(given: Any) -> list[fx.Node]:
 
 
 def arguments_of(node: fx.Node) -> list[tuple[Any, Any]]:
-    """Arguments of an operator's schema, with what the call gives for them."""
+    """Arguments of an operator's schema with their values in the call."""
     found = []
     for place, argument in enumerate(node.target._schema.arguments):
         if argument.name in node.kwargs:
@@ -80,7 +80,7 @@ def arguments_of(node: fx.Node) -> list[tuple[Any, Any]]:
 
 
 def returns_values(node: fx.Node) -> bool:
-    """Returns true if a call has results that count."""
+    """Returns true if a call returns values."""
     if isinstance(node.target, _compat.OpOverload):
         return bool(node.target._schema.returns)
     return bool(node.users)
@@ -100,7 +100,7 @@ def is_light(node: fx.Node) -> bool:
 
 
 def is_closed(node: fx.Node) -> bool:
-    """Returns true if all that a call does can be seen: by the schema of its operator."""
+    """Returns true if the schema of a call's operator declares all its effects."""
     if isinstance(node.target, _compat.OpOverload) or _compat.is_getitem(node):
         return True
     if node.target is _compat.run_and_save_rng_state:
@@ -109,8 +109,8 @@ def is_closed(node: fx.Node) -> bool:
 
 
 def has_effect(node: fx.Node) -> bool:
-    """Returns true for a call whose order among those of its kind matters, whatever it returns: it
-    may have a hidden state."""
+    """Returns true for a call with effects besides its results, such as a hidden state. Such calls
+    keep their order."""
     if _compat.is_effect(node.target) or _compat.is_collective(node):
         return True
     if not isinstance(node.target, _compat.OpOverload):
@@ -119,7 +119,7 @@ def has_effect(node: fx.Node) -> bool:
 
 
 def draws(node: fx.Node) -> bool:
-    """Returns true if a call moves a generator on, or may do so."""
+    """Returns true if a call advances a generator, or may do so."""
     if node.target is _compat.run_and_save_rng_state:
         return True
     if isinstance(node.target, _compat.OpOverload) and not is_known(node.target):
@@ -128,7 +128,7 @@ def draws(node: fx.Node) -> bool:
 
 
 def device_of(node: fx.Node) -> str:
-    """The device whose generator a random call draws from; one for all that cannot be told."""
+    """The device whose generator a random call draws from; empty if unknown."""
     values = [node.meta.get("val"), *(a.meta.get("val") for a in node.all_input_nodes)]
     parts = (part for value in values for part in tree_leaves(value))
     return next((str(p.device) for p in parts if isinstance(p, torch.Tensor)), "")

@@ -1,4 +1,4 @@
-"""Who copies between device and host: at once on the processor, on streams of a GPU."""
+"""Carriers of copies between device and host: immediate on the processor, with streams on a GPU."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ Done = Any
 
 
 class Carrier(Protocol):
-    """Copies of the steps of one plan, beside its computations."""
+    """Carrier of the copies of one plan, in parallel to its computations."""
 
     def begin(self) -> None:
-        """A run begins, into host memory that an earlier one may have used."""
+        """Begins a run. Its host memory may have been used by an earlier run."""
 
     def to_host(self, source: torch.Tensor, target: torch.Tensor) -> Done:
-        """Starts a copy to the host, behind all that was computed so far and earlier copies of its
+        """Starts a copy to the host, after all earlier computations and earlier copies in its
         direction."""
 
     def from_host(self, source: torch.Tensor, target: torch.Tensor, after: Done) -> Done:
-        """Starts a copy from the host, behind all that was computed so far, earlier copies of its
+        """Starts a copy from the host, after all earlier computations, earlier copies in its
         direction, and the copy to the host."""
 
     def wait(self, done: Done) -> None:
-        """Lets what is computed next begin no earlier than the end of a copy."""
+        """Makes later computations wait for the end of a copy."""
 
 
 class Immediate:
-    """A carrier whose copies have ended when they are started: that of the processor, which has no
-    link."""
+    """The carrier of the processor, which has no link: a copy ends within the call that starts
+    it."""
 
     def begin(self) -> None:
         pass
@@ -46,17 +46,16 @@ class Immediate:
 
 
 class Streams:
-    """A carrier with a stream for each direction of a GPU's link, or one for both.
+    """A carrier with one stream for each direction of a GPU's link, or one stream for both.
 
-    A copy starts behind an event of the stream that computes. That stream waits for the event of a
-    copy before it goes on, so memory that it takes or lets go of is never in use by another stream,
-    and the allocator need not be told of streams (``record_stream``, which makes peaks depend on
-    times, is not called).
+    A copy starts after an event of the computing stream. That stream waits for the event of a copy
+    before it goes on, so other streams never use memory that it allocates or frees.
+    ``record_stream``, which makes peaks depend on times, is therefore not needed.
 
     Args:
         device: The GPU.
         half: True if one direction waits for the other.
-        cuda: ``torch.cuda``, or what stands for it.
+        cuda: ``torch.cuda``, or a substitute.
     """
 
     def __init__(self, device: torch.device, half: bool, cuda: Any = torch.cuda) -> None:
@@ -66,7 +65,7 @@ class Streams:
         self.back = self.out if half else cuda.Stream(device)
 
     def begin(self) -> None:
-        # What an earlier run was still fetching is read before its place is written to.
+        # Pending fetches of an earlier run read their places before new copies overwrite them.
         self.out.wait_stream(self.back)
 
     def to_host(self, source: torch.Tensor, target: torch.Tensor) -> Done:
@@ -93,5 +92,5 @@ class Streams:
 
 
 def carrier_of(device: torch.device, half: bool) -> Carrier:
-    """Who copies for a device."""
+    """The carrier for a device."""
     return Streams(device, half) if device.type == "cuda" else Immediate()

@@ -1,4 +1,4 @@
-"""Copies of a plan: their numbers, what they copy, and their places in host memory."""
+"""Copies of a plan: their numbers, tensors, and places in host memory."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a plan, as the graphs run it.
+    """A statement of a plan in the form that the graphs run.
 
     Attributes:
-        kind: ``"call"``, a run of an operator; ``"take"``, from where on a by-product of the latest
-            run is the one to read; ``"end"``, where all results are there; ``"offload"``,
-            ``"wait"``, ``"prefetch"`` and ``"release"`` of a copy.
+        kind: ``"call"`` runs an operator; ``"take"`` makes a by-product of the latest run the
+            current one; ``"end"`` requires all results; ``"offload"``, ``"wait"``, ``"prefetch"``
+            and ``"release"`` belong to a copy.
         call: The operator of a run.
-        value: The tensor that a statement is about; ``None`` for main values of a run.
-        register: The register that it is in.
+        value: The tensor of the statement; ``None`` for main values of a run.
+        register: The register of the tensor.
         copy: Number of the copy to the host.
         fetch: Number of the copy from the host.
     """
@@ -42,8 +42,8 @@ class Statement:
 
 @dataclass
 class _Kept:
-    """A copy on the host: its number, its tensor, and the register that it comes from until that
-    was waited for."""
+    """A copy on the host: its number, its tensor, and its source register, ``None`` after the
+    wait."""
 
     copy: int
     value: fx.Node
@@ -51,11 +51,11 @@ class _Kept:
 
 
 class Numbered:
-    """Statements of a plan in their order: copies get their numbers here.
+    """Translation of the statements of a plan, in order; it numbers the copies.
 
     Attributes:
         sizes: Bytes of each copy to the host.
-        lives: The statements from which on and before which each takes memory.
+        lives: The first statement with the copy in host memory, and the first one without it again.
     """
 
     def __init__(self) -> None:
@@ -67,13 +67,13 @@ class Numbered:
         self._buffers: dict[int, _Kept] = {}
 
     def fill(self, register: int, value: fx.Node | None) -> None:
-        """A computation fills a register."""
+        """Records a computation that fills a register."""
         self._statements += 1
         if value is not None:
             self._registers[register] = value
 
     def statement(self, given: tuple[Any, ...]) -> list[Statement]:
-        """What the graphs run for a statement about a copy; nothing for others."""
+        """Statements for the graphs from a statement about a copy; empty for others."""
         self._statements += 1
         kind = given[0]
         if kind == "offload":
@@ -100,7 +100,7 @@ class Numbered:
         return []
 
     def host(self) -> Host | None:
-        """Host memory in which every copy has its place; ``None`` without copies."""
+        """Host memory with a place for each copy; ``None`` without copies."""
         if not self.sizes:
             return None
         lives = []
@@ -116,6 +116,6 @@ class Numbered:
 
 
 def device_of(node: fx.Node) -> torch.device | None:
-    """The device of a tensor, ``None`` for what is none."""
+    """The device of a node's tensor; ``None`` for other values."""
     parts = tree_leaves(node.meta.get("val"))
     return next((part.device for part in parts if isinstance(part, torch.Tensor)), None)

@@ -36,30 +36,31 @@ class Costs:
         raise NotImplementedError
 
     def workspace_bytes(self, call: Call) -> int:
-        """Memory that a run takes beside its inputs and outputs, and gives back."""
+        """Memory that a run takes besides its inputs and outputs, and frees at its end."""
         raise NotImplementedError
 
     def estimated(self) -> dict[str, str]:
-        """Operators whose costs are estimates although they were to be measured, and why."""
+        """Operators whose costs are estimates because a measurement failed, each with the
+        reason."""
         return {}
 
     @property
     def counts_workspaces(self) -> bool:
-        """False if workspaces are not known: they are taken for 0."""
+        """False if workspaces are unknown and count as 0."""
         return True
 
     def storages(self, call: Call) -> list[int] | None:
-        """Bytes of the storage of each output in a run; ``None`` where they are not known."""
+        """Bytes of the storage of each output in a run; ``None`` if unknown."""
         return None
 
 
 class Roofline(Costs):
-    """Costs from work and traffic alone: nothing is run.
+    """Costs from work and memory traffic, without running calls.
 
     Args:
         flops: Floating point operations a second of the device.
-        bytes_per_second: Traffic with its memory.
-        launch_ns: Time that each call takes at least.
+        bytes_per_second: Memory bandwidth of the device.
+        launch_ns: Launch time of each call.
 
     The cost of a call is the longer of the two times (Williams et al., CACM 2009), plus the launch.
     """
@@ -88,13 +89,13 @@ class Roofline(Costs):
 
 
 class Measured(Costs):
-    """Costs of real runs, each distinct call once, on the device of its tensors.
+    """Costs from runs of each distinct call on the device of its tensors.
 
-    Times are the least of ``repeats`` runs; workspaces are those of torch's allocator. Findings are
-    kept for the life of the process. The inputs of one call are made at a time.
+    Times are the least of ``repeats`` runs; torch's allocator gives workspaces. Results are kept
+    for the life of the process. Inputs are made for one call at a time.
 
-    Values of inputs are made up, so only torch's own operators (``aten``, ``prims``) are run. Those
-    that raise, and all others, have the costs of a :class:`Roofline` and no workspace.
+    Inputs have made-up values, so only torch's own operators (``aten``, ``prims``) are run.
+    Operators that raise, and all others, get the costs of a :class:`Roofline` and no workspace.
     """
 
     def __init__(self, repeats: int = 5, times: bool = True) -> None:
@@ -147,7 +148,8 @@ def _touched_bytes(value: Any) -> int:
 
 
 def _flops(node: fx.Node) -> float:
-    """Operations of products and convolutions, twice the multiplications; else one an element."""
+    """Floating point operations: two for each multiplication of products and convolutions, else one
+    for each element."""
     counter = _compat.flop_registry.get(getattr(node.target, "overloadpacket", None))
     value = node.meta.get("val")
     if counter is not None:
@@ -178,14 +180,14 @@ def _key(node: fx.Node) -> tuple[Any, ...]:
 
 
 def _device_of(part: Any) -> torch.device | None:
-    """The device of a value, where it is not that of the trace."""
+    """The device of a value in a run, if it differs from the trace; else ``None``."""
     if isinstance(part, fx.Node) and part.target is operator.getitem:
         return _ELSEWHERE.get(_key(part.args[0]), {}).get(part.args[1])
     return None
 
 
 def _note_devices(node: fx.Node, results: Any) -> None:
-    """Notes results that are on another device than the trace says."""
+    """Records results whose device differs from the trace."""
     traced = node.meta.get("val")
     if not isinstance(results, (tuple, list)) or not isinstance(traced, (tuple, list)):
         return
@@ -212,7 +214,8 @@ def _real_arguments(node: fx.Node) -> tuple[Any, Any]:
 
 
 def _materialised(leaf: Any, device: torch.device | None = None) -> Any:
-    """A real tensor with the layout of a fake one; whatever else, as it is."""
+    """A real tensor with the layout of a fake one. A symbolic size becomes 1, and other values stay
+    unchanged."""
     if isinstance(leaf, torch.SymInt):
         return 1
     if not isinstance(leaf, torch.Tensor):
@@ -222,7 +225,7 @@ def _materialised(leaf: Any, device: torch.device | None = None) -> Any:
     storage = torch.zeros(span, dtype=leaf.dtype, device=device or leaf.device)
     if leaf.dtype.is_floating_point and span:
         if leaf.dtype.itemsize == 1:
-            # The narrow types have no kernel for it.
+            # Narrow types have no kernel for uniform_.
             storage = torch.empty(span, device=storage.device).uniform_(0.1, 1.0).to(leaf.dtype)
         else:
             storage.uniform_(0.1, 1.0)
@@ -232,7 +235,7 @@ def _materialised(leaf: Any, device: torch.device | None = None) -> Any:
 
 
 def _run(node: fx.Node, repeats: int) -> tuple[int, int]:
-    """Runs a call on its own: time in nanoseconds and workspace in bytes."""
+    """Runs a single call; returns its time in nanoseconds and its workspace in bytes."""
     with _compat.unset_fake_temporarily(), torch.no_grad():
         arguments, options = _real_arguments(node)
         leaves = tree_flatten((arguments, options))[0]
@@ -286,7 +289,7 @@ def _run_cuda(
 
 
 def peak_bytes(events: list[tuple[str, int, int]]) -> int:
-    """The most that was allocated at a time since the first of these events, in bytes."""
+    """Peak of the memory allocated since the first of these events, in bytes."""
     held = most = 0
     for _, _, size in events:
         held += size

@@ -1,14 +1,16 @@
-"""Reading of a graph for ordering: operators, storages, edges, and what is placed beside them.
+"""Reading of a graph for ordering: operators, storages, edges, and nodes placed with operators.
 
 :class:`Flow` takes any graph of operators of ``torch.ops``: joint graphs, forward and backward
 graphs, inference graphs, with changes in place and symbolic sizes.
 
-* A *storage* is memory that an operator takes or an input brings. Views, and results of changes in
-  place, hold the storage of another tensor: it lives until the last reader of any of them.
-* An *operator* is a call that takes memory, or whose place matters. Picks of its outputs stand
-  right behind it; views stand right before their first reader.
-* *Edges* order operators beside the data: who changes a storage comes after its earlier readers and
-  before its later ones; effects and collectives keep their order, and so do random numbers.
+* A *storage* is memory allocated by an operator or held by an input. Views, and results of changes
+  in place, hold the storage of another tensor. The storage lives until the last reader of any of
+  them.
+* An *operator* is a call that allocates memory, or whose place matters. Picks of its outputs follow
+  directly; views directly precede their first reader.
+* *Edges* order operators in addition to data. An operator that changes a storage runs after its
+  earlier readers and before its later ones. Effects, collectives and random numbers keep their
+  order.
 """
 
 from __future__ import annotations
@@ -60,9 +62,9 @@ class Storage:
     Attributes:
         node: The first node that holds it.
         name: Its name.
-        bytes: Its size, as the allocator hands it out.
-        maker: Place of the operator that takes it; ``None`` for an input or a constant.
-        resident: True if it is in memory before and after.
+        bytes: Its size in the allocator.
+        maker: Place of the operator that allocates it; ``None`` for an input or a constant.
+        resident: True if it is in memory before and after the graph.
         result: True if an output of the graph holds it.
         readers: Places of operators that read it.
     """
@@ -78,14 +80,14 @@ class Storage:
 
 @dataclass(eq=False)
 class Operator:
-    """A call that is ordered.
+    """A call whose place in the order is searched for.
 
     Attributes:
         node: Its node.
-        reads: Storages that it reads, each once; those that it changes are among them.
+        reads: Storages that it reads or changes, each once.
         writes: Storages that it changes.
-        makes: Storages that it takes.
-        waits: Places of operators that it needs without reading a storage of theirs.
+        makes: Storages that it allocates.
+        waits: Places of operators that it needs without reading their storages.
     """
 
     node: fx.Node
@@ -104,16 +106,16 @@ class Flow:
     Args:
         graph: Its nodes have fake values (``meta["val"]``), as AOTAutograd, ``make_fx`` and
             ``torch.export`` leave them.
-        freeable: Inputs that whoever runs the graph lets go of, by name; ``None`` for those of a
+        freeable: Names of inputs that the caller of the graph frees. By default, inputs of a
             backward graph that are neither inputs of the model nor tangents.
 
     Attributes:
         operators: Operators in the order of the graph.
         storages: All storages, resident ones among them.
-        edges: What orders without data whatever the variant: values that are no tensors.
-        sound_edges: Changes in place, effects, collectives, and calls that cannot be seen into.
-        random_edges: Operators that draw random numbers, one after the other.
-        symbolic: True if sizes are those of the example that was traced.
+        edges: Edges of every variant, from values that are not tensors.
+        sound_edges: Edges from changes in place, effects, collectives, and opaque calls.
+        random_edges: Edges between consecutive operators that draw random numbers.
+        symbolic: True if sizes are symbolic and come from the traced example.
 
     Raises:
         UnsupportedGraph: for nodes that are no operators or have no fake value, sizes that depend
@@ -128,15 +130,15 @@ class Flow:
         self.sound_edges: list[Edge] = []
         self.random_edges: list[Edge] = []
         self.symbolic = False
-        # Storages that the value of a node holds, in its structure.
+        # Storages held by the value of a node, in the structure of the value.
         self._held: dict[fx.Node, Any] = {}
         # Places of operators that have to run before a node can.
         self._waits: dict[fx.Node, frozenset[int]] = {}
         self._place: dict[fx.Node, int] = {}
         self._views: set[fx.Node] = set()
-        # Storages by that of the fake value.
+        # Storages by the storage of their fake value.
         self._known: dict[int, Storage] = {}
-        # A fake value is kept as long as its storage is a key.
+        # Keeps fake values alive, because their storages are keys.
         self._values: list[Any] = []
         self._effect: int | None = None
         self._random: dict[str, int] = {}
@@ -163,16 +165,16 @@ class Flow:
 
     @property
     def base_bytes(self) -> int:
-        """Memory that is there before, while and after the graph runs."""
+        """Resident memory: bytes held before, during and after the run of the graph."""
         return sum(s.bytes for s in self.storages if s.resident)
 
     @property
     def inputs(self) -> list[Storage]:
-        """Storages that the graph is given and that are let go of."""
+        """Storages of inputs that are freed."""
         return [s for s in self.storages if s.maker is None and not s.resident]
 
     def held(self, node: fx.Node) -> list[Storage]:
-        """Storages that the value of a node holds, each once."""
+        """Storages held by the value of a node, each once."""
         return list(dict.fromkeys(_storages(self._held.get(node))))
 
     def places(self, nodes: Iterable[str]) -> list[int]:
@@ -217,7 +219,7 @@ class Flow:
             if found is None:
                 found = self._new(node, node.name, part)
                 found.resident = node.name not in self._freeable
-            # Who holds one of two tensors holds the storage of both.
+            # Tensors with a common storage keep it resident if one of them is not freed.
             found.resident |= node.name not in self._freeable
             return found
 
@@ -233,7 +235,7 @@ class Flow:
         return storage
 
     def _same(self, value: torch.Tensor) -> Storage | None:
-        """The storage that a tensor shares with one that was read before."""
+        """The storage of a tensor if an earlier tensor shares it."""
         key = storage_key(value)
         return None if key is None else self._known.get(key)
 
@@ -269,7 +271,7 @@ class Flow:
             self._check(node)
             shared = self._shared(node)
             writes = self._written(node)
-            # A view that nobody reads holds its storage where it stands.
+            # An unread view holds its storage at its own place, so it is an operator.
             if _only_views(node, shared) and not writes and node.users:
                 self._held[node] = _built(node, shared)
                 self._waits[node] = waits
@@ -306,8 +308,8 @@ class Flow:
             )
 
     def _shared(self, node: fx.Node) -> list[Storage | None]:
-        """The storages of arguments that the parts of a call's value hold, by the fake value and by
-        the schema of the operator; ``None`` in the place of what is new."""
+        """For each part of a call's value the storage of an argument that it holds, by the fake
+        value and by the schema of the operator. ``None`` for a new storage."""
         value = node.meta.get("val")
         own = {s for source in node.all_input_nodes for s in self.held(source)}
         found: list[Storage | None] = []
@@ -332,7 +334,8 @@ class Flow:
         return [known if known is not None else same for known, same in zip(told, found)]
 
     def _by_schema(self, node: fx.Node, returned: Any) -> Storage | None:
-        """The storage of the one argument that a result is an alias of, by the schema."""
+        """The storage of the argument that a result aliases by the schema; ``None`` if it is not
+        unique."""
         info = returned.alias_info
         if info is None:
             return None
@@ -361,8 +364,7 @@ class Flow:
     def _made(
         self, operator: Operator, place: int, shared: list[Storage | None]
     ) -> list[Storage | None]:
-        """Storages of the parts of a call's value: those that it shares, and those that it
-        takes."""
+        """Storages of the parts of a call's value: shared ones, and newly allocated ones."""
         node = operator.node
         new: dict[int, Storage] = {}
         found: list[Storage | None] = []
@@ -421,7 +423,7 @@ class Flow:
         self.sound_edges += sound
 
     def _finish(self) -> None:
-        """Settles which inputs are held: also those that nobody reads, and those that come back."""
+        """Makes further inputs resident: unread inputs and inputs that are results."""
         for storage in self.storages:
             if storage.maker is None:
                 storage.resident |= storage.result or not storage.readers
@@ -433,12 +435,12 @@ class Flow:
     ) -> dict[str, Any]:
         """The graph as a ``remat-order/1`` document: one tensor for each storage.
 
-        Outputs that nobody reads are in memory while their operator runs, as part of its workspace.
-        Inputs that are let go of are made by a first operator.
+        Unread outputs are part of their operator's workspace. A first operator makes the inputs
+        that are freed.
 
         Args:
             name: Name of the graph.
-            workspace_bytes: Memory that an operator takes beside them while it runs.
+            workspace_bytes: Further memory that an operator takes while it runs.
         """
         inputs = self.inputs
         shift = 1 if inputs else 0
@@ -479,7 +481,7 @@ class Flow:
 
         edges = shifted(self.edges)
         if inputs:
-            # Whoever waits for nobody else waits for the inputs.
+            # Operators without another predecessor wait for the inputs.
             behind = {b for _, b in self.edges}
             for place, operator in enumerate(self.operators):
                 made = any(s.maker is not None or not s.resident for s in operator.reads)
@@ -497,13 +499,13 @@ class Flow:
         }
 
     def relink(self, order: Iterable[int]) -> None:
-        """Puts the nodes of the graph into an order of its operators: inputs first, views right
-        before their first reader, picks and numbers right behind what they are of."""
+        """Puts the nodes of the graph into an order of its operators. Inputs come first, views
+        directly before their first reader, picks and numbers directly after their operators."""
         nodes = list(self.graph.nodes)
         placed: set[fx.Node] = set()
         after = self.graph._root
         done: set[int] = set()
-        # Nodes that are placed once some operators have run, by the number of those to come.
+        # Number of operators that a node still waits for.
         missing: dict[fx.Node, int] = {}
         ready: list[fx.Node] = []
         behind: dict[int, list[fx.Node]] = {}
@@ -526,7 +528,7 @@ class Flow:
             after = node
 
         def emit(node: fx.Node) -> None:
-            """Places a node behind views and sizes that it reads."""
+            """Places a node after the views and sizes that it reads."""
             stack = [node]
             while stack:
                 top = stack[-1]

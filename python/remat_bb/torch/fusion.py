@@ -1,7 +1,7 @@
-"""Plans for Inductor: what its kernels write to memory are the units of the instance.
+"""Plans for Inductor: the units of the instance are the values that its kernels write to memory.
 
-Inlined values (:mod:`remat_bb.torch.kernels`) are no nodes: each unit that reads them computes them
-itself. A unit costs the bytes that it reads and writes, and its arithmetic beyond that.
+Inlined values (:mod:`remat_bb.torch.kernels`) are not nodes: each unit that reads them computes
+them itself. The cost of a unit is the time of its reads and writes, plus arithmetic beyond that.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from .rewrite import Rewritten, rewrite
 
 
 class Fused:
-    """A joint graph whose calls are the units that Inductor's kernels write to memory.
+    """A joint graph with one call for each unit that Inductor's kernels write to memory.
 
     Attributes:
-        calls: Units in execution order, named as the calls that they are made of.
+        calls: Units in execution order, with the names of their calls.
         forward: Number of the first units that make up the forward graph.
-        results, held: As those of the joint graph.
-        inner: Calls that each unit runs first, by its name: inlined ones, and those whose value it
-            writes its own over.
-        own: The call that each unit is named after, as it is in the joint graph.
-        alone: Names of calls that are kernels of their own.
+        results, held: As in the joint graph.
+        inner: Calls that each unit runs first, by its name: inlined calls, and calls whose value
+            the unit overwrites.
+        own: The call of the joint graph with the name of each unit.
+        alone: Names of calls that run as separate kernels.
     """
 
     def __init__(self, joint: Joint) -> None:
@@ -88,8 +88,8 @@ class Fused:
         self.alone = {call.name for call, o in zip(joint.calls, self.operators) if not o.elements}
 
     def _overwritten(self, hidden: set[int], sizes: list[int], held: set[int]) -> set[int]:
-        """Places of values that their only reader writes its own over: one kernel after the other
-        makes both, and to keep the second one instead of the first is never worse."""
+        """Places of values that their only reader overwrites in place. Successive kernels make
+        both, and keeping the second value instead of the first is never worse."""
         readers: dict[int, set[int]] = {}
         for place in range(len(self.operators)):
             if place not in hidden:
@@ -114,7 +114,7 @@ class Fused:
         return found
 
     def _parts(self, place: int, hidden: set[int]) -> list[int]:
-        """Inlined operators that one reads, directly and through others, in execution order."""
+        """Inlined operators that an operator reads directly or indirectly, in execution order."""
         found: set[int] = set()
         stack = [place]
         while stack:
@@ -127,7 +127,7 @@ class Fused:
     def expanded(self, steps: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Steps of a plan over the units as steps over the calls of the joint graph.
 
-        Neighbours that read the same inlined value share it.
+        Neighbouring units share an inlined value that they all read.
         """
         named = {call.name: call for call in self.calls}
         out: list[tuple[Any, ...]] = []
@@ -148,10 +148,10 @@ class Fused:
 
 
 class FusedCosts(Costs):
-    """Costs of units: bytes that they read and write, and what arithmetic takes beyond that.
+    """Costs of units: time of their reads and writes, plus arithmetic beyond that.
 
     Args:
-        base: Costs of single calls; workspaces of kernels of their own are theirs.
+        base: Costs of single calls, and workspaces of separate kernels.
         fused: The units.
     """
 
@@ -177,7 +177,7 @@ class FusedCosts(Costs):
         return round(found)
 
     def _traffic(self, values: set[fx.Node]) -> float:
-        """Nanoseconds in which values are read or written once."""
+        """Time to read or write values once, in nanoseconds."""
         return 1e9 * sum(storage_bytes(v.meta.get("val")) for v in values) / self.rate
 
     def workspace_bytes(self, call: Call) -> int:
@@ -195,7 +195,7 @@ RATE_BYTES = 1 << 24
 
 
 def _bytes_per_second(base: Costs, fused: Fused) -> float:
-    """Traffic with the memory of the device that a graph runs on."""
+    """Memory bandwidth of the device of a graph."""
     roofline = base if isinstance(base, Roofline) else getattr(base, "roofline", None)
     if isinstance(roofline, Roofline):
         return roofline.bytes_per_second
@@ -231,7 +231,7 @@ SLACK = 0.03
 
 
 class FusionPlanner(Planner):
-    """A partitioner for Inductor, whose units are those that its kernels write."""
+    """A partitioner for Inductor with units from its kernels."""
 
     def __reduce__(self) -> Any:
         return (FusionPlanner, (self.settings, self.stop))
@@ -239,8 +239,8 @@ class FusionPlanner(Planner):
     def planned(self, joint: Joint) -> tuple[Report, Rewritten]:
         """The plan of a joint graph, and its graphs.
 
-        Kernels of the plan may need more or less than it says: it is made once more, for the budget
-        and the difference, and the cheaper one of those that fit is taken.
+        The kernels may need more or less memory than the plan predicts. Then a second plan gets the
+        budget corrected by the difference, and the cheaper plan that fits is taken.
 
         Raises:
             InfeasibleBudget, LimitReached: as the solver does.
@@ -267,7 +267,7 @@ class FusionPlanner(Planner):
 
         best = made(budget)
         unused = budget - fixed - best[2].least
-        # Processes that agree ask as often as the first does.
+        # Processes that agree must solve equally often, so they skip the second plan.
         wrong = unused < 0 or (best[0].recomputed and unused > SLACK * budget)
         if wrong and not self.settings.agree:
             try:

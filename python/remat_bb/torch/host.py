@@ -1,8 +1,8 @@
-"""Host memory of a plan, and the operators of its graphs that copy.
+"""Host memory of a plan, and the copy operators of its graphs.
 
-Each run of the forward graph has a *lease* of one arena, which ends with the backward graph or when
-autograd lets go of what the run saved. A *ticket* stands for it in the graphs: a tensor of eight
-bytes that is saved with the others. What is on the host is neither saved nor seen by autograd.
+Each run of the forward graph has a *lease* of one arena. The lease ends with the backward graph, or
+when autograd frees the saved tensors of the run. A *ticket* stands for it in the graphs: a saved
+tensor of eight bytes. Autograd neither saves nor sees tensors on the host.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Slot:
 
 @dataclass
 class CopyUse:
-    """Copies of a run, as counted.
+    """Counted copies of a run.
 
     Attributes:
-        to_host_bytes, from_host_bytes: Bytes copied each way.
-        host_peak_bytes: Largest sum of what was on the host at a time.
+        to_host_bytes, from_host_bytes: Bytes copied in each direction.
+        host_peak_bytes: Peak of the bytes on the host.
         host_bytes: Bytes that are on the host now.
     """
 
@@ -50,7 +50,7 @@ class Stored:
     """A tensor on the host.
 
     Attributes:
-        place: Its bytes there.
+        place: Its bytes in host memory.
         like: Type, shape and strides.
         done: End of the copy to the host.
     """
@@ -62,7 +62,7 @@ class Stored:
 
 @dataclass
 class UnderWay:
-    """Device memory of copies that nothing has waited for, with their ends: kept while they run.
+    """Device memory and end of each pending copy, kept until a wait.
 
     Attributes:
         leaving: By the number of the copy to the host.
@@ -74,15 +74,15 @@ class UnderWay:
 
 
 class Lease(bytearray):
-    """Host memory of one run. Its eight bytes are those of the ticket, so it lives as long as that
-    does.
+    """Host memory of one run. Its eight bytes are the memory of the ticket, so both live equally
+    long.
 
     Attributes:
-        host: Whose it is.
+        host: Its owner.
         arena: The memory.
-        stored: What is there, by the number of the copy.
-        under_way: Copies that nothing has waited for.
-        use: What was copied.
+        stored: Tensors in the arena, by the number of the copy.
+        under_way: Pending copies.
+        use: Counters of its copies.
     """
 
     host: Host
@@ -102,8 +102,8 @@ class Host:
         half: True if the link carries one direction at a time.
 
     Attributes:
-        latest: What the latest run has copied.
-        arenas: Number of arenas: the most runs whose backward pass was to come at a time.
+        latest: Counters of the latest run's copies.
+        arenas: Number of arenas: the largest number of runs with a pending backward pass.
     """
 
     def __init__(
@@ -119,22 +119,22 @@ class Host:
         self._idle: list[torch.Tensor] = []
 
     def __deepcopy__(self, memo: Any) -> Host:
-        # Copies of a graph copy to the same memory.
+        # Copies of a graph share the memory.
         return self
 
     @property
     def carrier(self) -> Carrier:
-        """Who copies."""
+        """The carrier of the copies."""
         if self._carrier is None:
             self._carrier = carrier_of(self.device, self.half)
         return self._carrier
 
     def reserve(self) -> None:
-        """Makes the memory of a run, if none is idle: before the first step, as memory that is
-        pinned within one would stop it.
+        """Allocates the memory of a run unless an arena is idle. Called before the first step,
+        because pinning memory within a step would stop it.
 
         Raises:
-            RematError: the host has not so much.
+            RematError: the host lacks the memory.
         """
         if not self._idle:
             self._idle.append(self._arena())
@@ -143,7 +143,7 @@ class Host:
         pinned = self.device.type == "cuda"
         try:
             with _compat.unset_fake_temporarily():
-                # Filled once: the first step finds its pages.
+                # Filling maps the pages before the first step.
                 arena = torch.zeros(
                     self.arena_bytes, dtype=torch.uint8, device="cpu", pin_memory=pinned
                 )
@@ -174,8 +174,8 @@ class Host:
         return torch.frombuffer(lease, dtype=torch.int64)
 
     def _ended(self, arena: torch.Tensor, under_way: UnderWay) -> None:
-        """Takes an arena back. A run that was given up may have copies under way: their memory is
-        let go of behind their ends."""
+        """Takes an arena back. An abandoned run may have pending copies, whose memory is freed
+        after their ends."""
         for copies in (under_way.leaving, under_way.coming):
             for done, _ in copies.values():
                 self.carrier.wait(done)
@@ -226,7 +226,7 @@ def offload(ticket: torch.Tensor, value: torch.Tensor, copy: int) -> None:
 
 @_compat.has_side_effect
 def wait(ticket: torch.Tensor, value: torch.Tensor, copy: int) -> None:
-    """Waits for a copy to the host: the tensor may be let go of from here on."""
+    """Waits for a copy to the host. After that the tensor may be freed."""
     lease = _lease(ticket)
     found = lease.under_way.leaving.pop(copy, None)
     if found is not None:
@@ -235,7 +235,7 @@ def wait(ticket: torch.Tensor, value: torch.Tensor, copy: int) -> None:
 
 @_compat.has_side_effect
 def prefetch(ticket: torch.Tensor, copy: int, fetch: int) -> torch.Tensor:
-    """Takes device memory for a tensor, and starts its copy from the host.
+    """Allocates device memory for a tensor, and starts its copy from the host.
 
     Args:
         fetch: Number of the copy from the host.
@@ -253,14 +253,14 @@ def prefetch(ticket: torch.Tensor, copy: int, fetch: int) -> torch.Tensor:
 
 @_compat.has_side_effect
 def arrive(ticket: torch.Tensor, value: torch.Tensor, fetch: int) -> None:
-    """Waits for a copy from the host: the tensor may be read from here on."""
+    """Waits for a copy from the host. After that the tensor may be read."""
     lease = _lease(ticket)
     lease.host.carrier.wait(lease.under_way.coming.pop(fetch)[0])
 
 
 @_compat.has_side_effect
 def release(ticket: torch.Tensor, copy: int) -> None:
-    """Lets go of a tensor on the host."""
+    """Frees a tensor on the host."""
     lease = _lease(ticket)
     lease.use.host_bytes -= lease.stored.pop(copy).place.numel()
 

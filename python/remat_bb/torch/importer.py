@@ -33,27 +33,26 @@ def order_graph(
     """The operators of a training step, or of inference, as a ``remat-order/1`` document: for
     ``remat_bb.order``, ``remat_bb.plan_memory``, and ``remat-bb order FILE``.
 
-    A module or function is traced by AOTAutograd, without running it: into the joint graph of
-    forward and backward pass, or, where nothing needs gradients, into that of the forward pass.
-    Parameters, buffers and the batch are resident; gradients are results, unless
-    ``optimizer_states`` is given.
+    AOTAutograd traces a module or function without running it. The result is the joint graph of
+    forward and backward pass, or the forward graph if no tensor needs gradients. Parameters,
+    buffers and the batch are resident; gradients are results, unless ``optimizer_states`` is given.
 
     Args:
         function: Returns the loss; or a graph of operators with fake values.
         inputs: Arguments of a call, which may be fake tensors; ``None`` for a graph.
         freeable: As for :func:`reorder`.
         optimizer_states: Tensors that the optimizer holds for each parameter: 0 for SGD, 1 with
-            momentum, 2 for Adam. Each gradient is then read by an update of its parameter, which
-            comes after all other readers of the parameter, and is let go of. States are resident.
-        workspaces: True if the workspaces of operators are measured on their device.
-        name: Name of the graph; by default that of the function.
-        file: Path at which the document is written; gzipped where it ends in ``.gz``.
+            momentum, 2 for Adam. An update of each parameter then reads its gradient, which is
+            freed afterwards. The update follows all other readers of the parameter. States are
+            resident.
+        workspaces: True measures the workspaces of operators on their device.
+        name: Name of the graph; by default the name of the function.
+        file: Path of a file for the document, gzipped if it ends in ``.gz``.
 
     Raises:
         UnsupportedGraph: for a graph that cannot be read.
         RematError: for a function that breaks into several graphs.
-        InvalidArgument: for a module without inputs, or optimizer states of a graph or of
-            inference.
+        InvalidArgument: for a module without inputs, or optimizer states with a graph or inference.
     """
     if inputs is None:
         if not isinstance(function, fx.GraphModule):

@@ -1,9 +1,9 @@
-"""Inductor's own orders and estimates, on the operators of a graph.
+"""Inductor's own orders and estimates for the operators of a graph.
 
-Inductor orders what its kernels are for least peak memory by three rules, and takes the one whose
-estimate is least (``torch/_inductor/memory.py``, ``reorder_for_peak_memory``). Here its functions
-get the operators of a graph in place of kernels, with the same storages, readers and edges that the
-search has. Facts were read from torch 2.9, 2.11 and 2.15.
+Inductor orders its kernels for least peak memory by three rules, and takes the order with the least
+estimate (``torch/_inductor/memory.py``, ``reorder_for_peak_memory``). Here its functions get the
+operators of a graph instead of kernels, with the same storages, readers and edges as the search.
+The module follows torch 2.9, 2.11 and 2.15.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .flow import Flow, Storage
 
 @dataclasses.dataclass(frozen=True)
 class InductorEstimates:
-    """What Inductor says of a graph of operators.
+    """Inductor's estimates for a graph of operators.
 
     Attributes:
-        peaks: Estimated peak in bytes by rule: ``program``, ``lpmf``, ``bfs`` and ``dfs``. Memory
-            that is there all the time is part of it, which Inductor leaves out.
-        replayed: Peak in bytes that each of these orders has. In torch 2.11 estimates leave
-            outputs of the graph out.
-        rule: The rule that Inductor takes: that of the least estimate.
-        order: Its order: places of operators.
+        peaks: Estimated peak in bytes by rule: ``program``, ``lpmf``, ``bfs`` and ``dfs``. It
+            includes resident memory, which Inductor leaves out.
+        replayed: Replayed peak of each order in bytes. In torch 2.11 estimates omit outputs of the
+            graph.
+        rule: Inductor's choice: the rule with the least estimate.
+        order: The order of that rule: places of operators.
     """
 
     peaks: dict[str, int]
@@ -36,7 +36,7 @@ class InductorEstimates:
 
     @property
     def bytes(self) -> int:
-        """Peak of the order that it takes."""
+        """Replayed peak of Inductor's choice."""
         return self.replayed[self.rule]
 
 
@@ -46,7 +46,7 @@ class _Dependency:
 
 
 class _Buffer:
-    """A storage as Inductor's functions see a buffer."""
+    """A storage in the form of Inductor's buffers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -57,7 +57,7 @@ class _Buffer:
 
 
 class _Kernel:
-    """An operator as Inductor's functions see a node of its scheduler."""
+    """An operator in the form of a node of Inductor's scheduler."""
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -78,7 +78,7 @@ class _Kernel:
 def estimates(
     flow: Flow, variant: str, replay: Callable[[list[int]], int]
 ) -> InductorEstimates | None:
-    """Inductor's estimates for the operators of a graph, and the order that it would take.
+    """Inductor's estimates for the operators of a graph, and its choice of order.
 
     Args:
         flow: The graph.
@@ -86,7 +86,7 @@ def estimates(
         replay: Peak of an order of the operators.
 
     Returns:
-        ``None`` where the torch that is installed has these functions under other names or with
+        The estimates. ``None`` if the installed torch has these functions under other names or with
         other arguments, and for a graph without operators.
     """
     try:
@@ -138,7 +138,7 @@ def _estimates(
             buffers[name].mpi_buffer = information(size, size, readers)
             kernels[storage.maker].outputs.append(buffers[name])
     for kernel in kernels:
-        # Order without data, as a buffer of no size.
+        # An edge without data becomes a buffer of size 0.
         token = _Buffer(f"token{kernel.place}")
         token.mpi_buffer = information(0, 0, [kernels[k] for k in after[kernel.place]])
         kernel.outputs.append(token)
@@ -172,7 +172,7 @@ def _estimates(
 
 
 def _edges(flow: Flow, variant: str) -> list[tuple[int, int]]:
-    """Pairs of operators that are ordered, by data or by edges."""
+    """Pairs of operators with a fixed order, by data or by edges."""
     found = [
         (storage.maker, place)
         for storage in flow.storages

@@ -17,8 +17,8 @@ END = "end of step"
 
 
 class Units(Protocol):
-    """Calls in execution order, the first ``forward`` of them of the forward pass, the values that
-    are in memory at the end, and those of them that whoever calls holds."""
+    """Calls in execution order, the first ``forward`` of them in the forward pass; values that are
+    in memory at the end (``results``), and values that the caller holds (``held``)."""
 
     calls: list[Call]
     forward: int
@@ -27,9 +27,9 @@ class Units(Protocol):
 
 
 def staying(joint: Units, link: Link) -> set[fx.Node]:
-    """Values that are not copied to the host: those that whoever calls holds; those so small that a
-    copy takes longer for its latency than for its bytes; those that are not on the device that most
-    are on; those whose storage holds more than their elements; what is no tensor with strides."""
+    """Values that are not copied to the host. The caller holds them, or the latency of their copy
+    exceeds the time for their bytes. Or they are not on the main device, their storage holds more
+    than their elements, or they are not strided tensors."""
     values = [value for call in joint.calls for value in call.values]
     sizes = {value: storage_bytes(value.meta.get("val")) for value in values}
     on: dict[torch.device | None, int] = {}
@@ -54,13 +54,13 @@ def document(
 ) -> dict[str, Any]:
     """The instance of a joint graph.
 
-    The main value of a call is a forward or backward node, each further one a by-product of it that
-    costs nothing: by-products are made by the same call, so they are charged as its workspace as
-    well. What changes something else, communicates, or comes from outside is computed once.
+    The main value of a call is a forward or backward node, each further value a by-product without
+    cost. The same call makes the by-products, so they also count as its workspace. Calls that
+    change other tensors, communicate, or come from outside are computed once.
 
     Args:
         costs: Costs in nanoseconds and workspaces in bytes, by call.
-        fixed_bytes: Memory that is there whatever the plan says, inputs of the graph included.
+        fixed_bytes: Memory that is resident in every plan, inputs of the graph included.
         name: Name of the instance.
         copying: Copies to the host that plans may make.
     """
@@ -101,7 +101,7 @@ def document(
             if value in stay:
                 part["offload"] = False
             nodes.append(part)
-    # Results are needs of the last node; a by-product that nobody reads would be left out.
+    # The last node needs all results, because an unread by-product would be left out.
     last = {"name": END, "kind": "backward", "op": "end", "output_bytes": 0, "cost": 0}
     last["recompute"] = False
     last["needs"] = [v.name for call in joint.calls for v in call.values if v in joint.results]

@@ -1,7 +1,7 @@
-"""State that a step changes, kept while it is tried: gradients, buffers, random numbers.
+"""Saving and restoring of state around trial steps: gradients, buffers, random numbers.
 
-Tensors are those that the compiled graph takes, wherever the model lives; for a function that is
-not compiled, the leaves that its output reaches and the buffers of all modules.
+The tensors are the inputs of the compiled graph. For a function that is not compiled, they are the
+leaves behind its output and the buffers of all modules.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .accumulate import present_bytes
 
 
 class Kept:
-    """A context at whose end gradients, buffers and states of generators are as at its beginning.
+    """A context that restores gradients, buffers and states of generators at its end.
 
-    In it hooks that run after a gradient was accumulated do not: they may step an optimizer.
+    In it, hooks after the accumulation of gradients do not run, because they may step an optimizer.
 
     Args:
-        compiled: True if :meth:`note` is told what a compiled graph takes; else the buffers of all
+        compiled: True if :meth:`note` gets the inputs of a compiled graph; else the buffers of all
             modules are kept.
-        hides: True if steps in the context find no gradients.
+        hides: True hides present gradients from steps in the context.
     """
 
     def __init__(self, compiled: bool, hides: bool = False) -> None:
@@ -43,7 +43,7 @@ class Kept:
     def __enter__(self) -> Kept:
         self._generators[torch.device("cpu")] = torch.get_rng_state()
         self._random = random.getstate()
-        # Whoever draws from it has loaded it.
+        # A step that draws from NumPy has loaded it.
         numpy = sys.modules.get("numpy")
         self._numpy = None if numpy is None else (numpy, numpy.random.get_state())
         if not self._compiled:
@@ -55,7 +55,8 @@ class Kept:
     def __exit__(self, *_: object) -> None:
         with torch.no_grad():
             for tensor, value in self._values.values():
-                # Graphs that have saved an unchanged one are not to see another version.
+                # Skips unchanged tensors: a copy changes the version, and graphs may have saved the
+                # tensor.
                 if not torch.equal(tensor.detach().cpu(), value):
                     tensor.copy_(value)
         for owner in self._owners:
@@ -74,11 +75,11 @@ class Kept:
             self._numpy[0].random.set_state(self._numpy[1])
 
     def note(self, inputs: Sequence[Any], changed: AbstractSet[int] | None) -> None:
-        """Keeps what a compiled graph is about to take.
+        """Saves the inputs of a compiled graph before its run.
 
         Args:
             inputs: Inputs of the graph.
-            changed: Numbers of the inputs that it changes; ``None`` where they are not known.
+            changed: Numbers of the inputs that it changes; ``None`` if unknown.
         """
         tensors = [(k, x) for k, x in enumerate(inputs) if isinstance(x, torch.Tensor)]
         new = {id(x) for _, x in tensors} - self._leaves.keys() - self._values.keys()
@@ -94,18 +95,18 @@ class Kept:
             self._owners = [_Owner(module) for module in _modules({id(x) for _, x in tensors})]
 
     def note_leaves(self, output: torch.Tensor) -> None:
-        """Keeps the gradients of all leaves that an output reaches."""
+        """Saves the gradients of all leaves behind an output."""
         leaves = list(_compat.leaves_of(output))
         self._note_devices([output, *leaves])
         self._add_leaves(leaves)
 
     def restore_gradients(self) -> None:
-        """Sets gradients back to what they were."""
+        """Restores the gradients."""
         for leaf in self._leaves.values():
             leaf.restore(self._hides)
 
     def gradient_bytes(self) -> int:
-        """Bytes of the gradients that there are now."""
+        """Bytes of the present gradients."""
         return present_bytes(leaf.tensor for leaf in self._leaves.values())
 
     def _add_leaves(self, leaves: Iterable[torch.Tensor]) -> None:
@@ -113,7 +114,7 @@ class Kept:
             if id(tensor) not in self._leaves:
                 leaf = self._leaves[id(tensor)] = _Leaf(tensor)
                 if leaf.hooks is not None:
-                    # None would leave those that autograd has.
+                    # None would leave autograd's own hooks in place.
                     tensor._post_accumulate_grad_hooks = OrderedDict()
                 if self._hides:
                     leaf.restore(hidden=True)
@@ -132,12 +133,12 @@ class Kept:
 
 
 class _Leaf:
-    """A leaf with its gradient and the hooks that run behind its accumulation."""
+    """A leaf with its gradient and its hooks after accumulation."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
         self.gradient = tensor.grad
-        # Gradients that are there are added to in place.
+        # Steps add to present gradients in place, so their values are copied.
         self.value = None if tensor.grad is None else _on_host(tensor.grad)
         self.hooks = tensor._post_accumulate_grad_hooks
 
@@ -149,7 +150,7 @@ class _Leaf:
 
 
 class _Owner:
-    """A module with its buffers and other tensors, which a step may put others in the place of."""
+    """A module with its buffers and other tensors, which a step may replace."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         self.module = module
@@ -173,12 +174,12 @@ def _has_values(tensor: torch.Tensor) -> bool:
 
 
 def _on_host(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy that takes no memory of a GPU."""
+    """A copy on the host, which takes no memory of a GPU."""
     return tensor.detach().to("cpu", copy=True)
 
 
 def _modules(owned: AbstractSet[int] | None = None) -> list[torch.nn.Module]:
-    """All modules, or those that have a parameter or a buffer with one of some identities."""
+    """All modules, or the modules that own a parameter or buffer with one of some identities."""
     found = []
     for each in gc.get_objects():
         if not issubclass(type(each), torch.nn.Module) or "_buffers" not in vars(each):

@@ -1,15 +1,16 @@
-"""Kernels that Inductor makes of operators, guessed, and the memory that they take.
+"""A model of the kernels that Inductor makes from operators, and of their memory.
 
-Kernels are guessed as Inductor's scheduler makes them (``torch/_inductor/scheduler.py``): pointwise
+The model follows Inductor's scheduler (``torch/_inductor/scheduler.py``): it fuses pointwise
 operators and reductions over the same elements, along reads, without a cycle among kernels. A
-kernel reads its inputs once, writes what leaves it, and keeps the rest in registers.
+kernel reads its inputs once, writes the values that others read, and keeps the rest in registers.
 
-A pointwise value that all its readers have in their own kernels is never written: it is *inlined*,
-computed anew within each of them. Two rules say which values are:
+A pointwise value that each reader computes in its own kernel is never written: it is *inlined*.
+There are two rules for inlined values:
 
-* All readers stand in the kernel that makes it.
-* All readers can be fused with it, and what it is computed from takes no more memory than it does:
-  to keep that is never worse. Such values are made again in the backward pass, too.
+* All readers are in the kernel that makes the value.
+
+* All readers can be fused with it, and its sources take no more memory than the value itself, so
+  keeping the sources is never worse. The backward pass computes such values again, too.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def operator_name(node: fx.Node) -> str:
 
 
 def is_pointwise(node: fx.Node) -> bool:
-    """Returns true if each element of the output is computed by itself."""
+    """Returns true if each element of the output is computed separately."""
     if not isinstance(node.target, _compat.OpOverload) or node.target._schema.is_mutable:
         return False
     return torch.Tag.pointwise in node.target.tags or operator_name(node) in POINTWISE
@@ -65,7 +66,7 @@ def is_reduction(node: fx.Node) -> bool:
 
 
 def _elements(node: fx.Node) -> int:
-    """Elements of the loop that an operator is: of its output, or of what it reduces."""
+    """Number of elements of an operator's loop: of its output, or of the input that it reduces."""
     found = [node.meta.get("val")]
     if is_reduction(node):
         found += [argument.meta.get("val") for argument in node.all_input_nodes]
@@ -74,13 +75,13 @@ def _elements(node: fx.Node) -> int:
 
 @dataclass(eq=False)
 class Operator:
-    """An operator among others, in execution order.
+    """An operator in execution order.
 
     Attributes:
         node: Its node.
         needs: Places of the operators that it reads.
-        phase: Kernels are made of operators of one phase.
-        elements: Size of its loop; 0 where it is a kernel of its own.
+        phase: Its phase; all operators of a kernel have the same.
+        elements: Size of its loop; 0 if it is a separate kernel.
         kernel: Number of its kernel.
         readers: Places of the operators that read it.
     """
@@ -98,15 +99,15 @@ class Operator:
 
 
 def fuse(operators: list[Operator]) -> None:
-    """Gives each operator its kernel, and its readers.
+    """Sets the kernel and the readers of each operator.
 
-    An operator joins the largest kernel that it reads from, unless the kernel would come to wait
-    for itself.
+    An operator joins the largest kernel that it reads from, unless the kernel would then wait for
+    itself.
     """
     elements: list[int] = []
     count: list[int] = []
     phase: list[int] = []
-    # Kernels that a kernel waits for, itself included, as bits.
+    # The kernels that each kernel waits for, itself included, as bits.
     before: list[int] = []
     for place, operator in enumerate(operators):
         read = {operators[k].kernel for k in operator.needs}
@@ -141,15 +142,15 @@ def fuse(operators: list[Operator]) -> None:
 
 
 def inlined(operators: list[Operator], sizes: Sequence[int], held: set[int]) -> set[int]:
-    """Places of the operators whose value is never written to memory.
+    """Places of operators whose values are never written to memory.
 
     Args:
-        operators: As :func:`fuse` leaves them.
+        operators: Operators after :func:`fuse`.
         sizes: Bytes of the value of each.
         held: Places whose value must be in memory: results, several outputs, random numbers.
     """
     found: set[int] = set()
-    # What an inlined value is computed from, by place.
+    # The written sources of each inlined value, by place.
     sources: dict[int, set[int]] = {}
     for place, operator in enumerate(operators):
         if place in held or not operator.readers or not is_pointwise(operator.node):
@@ -176,8 +177,9 @@ class Peaks:
     """Peaks of the kernels of a plan, without inputs of the step.
 
     Attributes:
-        planned: In the order of the plan: Inductor keeps it or takes one that needs less.
-        least: Bytes in the best of the orders tried.
+        planned: Peak in the order of the plan. Inductor keeps this order or finds one with a lower
+            peak.
+        least: Bytes at the peak of the best order that was tried.
     """
 
     planned: Peak
@@ -203,7 +205,7 @@ def peaks(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peaks:
 
 
 def _peak_of(order: list[Kernel], tally: Tally, kept: set[fx.Node], live: int) -> Peak:
-    """Peak of kernels in this order, beside what is ``live`` before."""
+    """Peak of kernels in an order, with ``live`` bytes held before."""
     last = {v: place for place, kernel in enumerate(order) for v in kernel.values}
     most = Peak(live, "start")
     for place, kernel in enumerate(order):
@@ -219,7 +221,7 @@ def _peak_of(order: list[Kernel], tally: Tally, kept: set[fx.Node], live: int) -
 
 
 def _reused(tally: Tally, gone: list[fx.Node], made: list[fx.Node]) -> int:
-    """Bytes of outputs that a pointwise kernel writes in place of inputs that it reads last."""
+    """Bytes of outputs that a pointwise kernel writes over inputs whose last reader it is."""
     free: dict[int, int] = {}
     for value in gone:
         free[tally.size[value]] = free.get(tally.size[value], 0) + 1
@@ -238,10 +240,11 @@ class Kernel:
     Attributes:
         number: Its number.
         first, last: Places of its first and last operator in the graph.
-        reads, writes: Storages that it reads from others, and that it writes to memory.
+        reads, writes: Storages of other kernels that it reads, and storages that it writes to
+            memory.
         waits: Numbers of the kernels that it waits for.
-        workspace: Bytes that it takes beside them while it runs.
-        in_place: True if it may write over what it reads last.
+        workspace: Further bytes that it takes while it runs.
+        in_place: True if it may overwrite inputs whose last reader it is.
     """
 
     number: int
@@ -320,14 +323,15 @@ def _kernels(
             kernel.workspace += costs.workspace_bytes(call) + call.unused_bytes
     read = {v for kernel in kernels.values() for v in kernel.reads} | kept
     for kernel in kernels.values():
-        # What stays within a kernel is not written; what nobody reads is an operator's own.
+        # A kernel writes values that other kernels read or that are kept, and values without
+        # readers.
         kernel.writes = [v for v in kernel.writes if v in read or not operators[place[v]].readers]
     return list(kernels.values())
 
 
 def _is_joined(node: fx.Node) -> bool:
-    """Returns true for a product that Inductor makes one ``addmm`` of, with its only reader, a sum:
-    it runs where that does."""
+    """Returns true for a product that Inductor joins with its only reader, a sum, into one
+    ``addmm``. It then runs at the place of the sum."""
     if node.target is not torch.ops.aten.mm.default or len(node.users) != 1:
         return False
     (reader,) = node.users
@@ -335,7 +339,7 @@ def _is_joined(node: fx.Node) -> bool:
 
 
 def _sorted(kernels: list[Kernel]) -> list[Kernel]:
-    """Kernels by their first operators, but none before one that it waits for."""
+    """Kernels in the order of their first operators, each after the kernels that it waits for."""
     named = {kernel.number: kernel for kernel in kernels}
     missing = {kernel.number: len(kernel.waits) for kernel in kernels}
     after = _followers(kernels)
@@ -349,12 +353,12 @@ def _sorted(kernels: list[Kernel]) -> list[Kernel]:
             missing[later] -= 1
             if missing[later] == 0:
                 heapq.heappush(ready, (named[later].first, later))
-    # What inlining has tied in a circle keeps its place.
+    # Kernels in a cycle, caused by inlining, come last.
     return out + list(named.values())
 
 
 def _followers(kernels: list[Kernel]) -> dict[int, list[int]]:
-    """Kernels that wait for each."""
+    """For each kernel the kernels that wait for it."""
     after: dict[int, list[int]] = {kernel.number: [] for kernel in kernels}
     for kernel in kernels:
         for other in kernel.waits:
@@ -363,7 +367,8 @@ def _followers(kernels: list[Kernel]) -> dict[int, list[int]]:
 
 
 def _frugal(kernels: list[Kernel], tally: Tally, kept: set[fx.Node]) -> list[Kernel]:
-    """Kernels in the order that leaves least in memory after each."""
+    """Kernels in a greedy order: the next one is the ready kernel with the least growth of
+    memory."""
     named = {kernel.number: kernel for kernel in kernels}
     missing = {kernel.number: len(kernel.waits) for kernel in kernels}
     after = _followers(kernels)

@@ -1,4 +1,4 @@
-"""A solver for the knapsack of torch's own ``activation_memory_budget``, solved to its optimum."""
+"""An exact solver for the knapsack of torch's own ``activation_memory_budget``."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ capacity down."""
 
 
 class KnapsackSolver(_compat.CustomKnapsackSolver):
-    """The saved set of torch's own budget, chosen by an exact knapsack.
+    """Exact choice of the saved tensors under torch's own budget.
 
     >>> import torch._functorch.config as config             # doctest: +SKIP
     >>> config.activation_memory_budget = 0.5                # doctest: +SKIP
     >>> config.activation_memory_budget_solver = KnapsackSolver()  # doctest: +SKIP
 
-    The saved set is all that torch asks for: its budget is a share of saved bytes and no peak, each
-    operator runs twice at most, and what is saved in the end is another min-cut's to say.
-    :func:`remat_bb.torch.compile` is bound by none of that. Operators that draw random numbers are
-    saved in any case: torch would draw others when it runs them again, and gradients would be
-    wrong.
+    torch's interface covers only the saved tensors. Its budget is a share of saved bytes, not a
+    peak; each operator runs at most twice, and a later min-cut makes the final choice.
+    :func:`remat_bb.torch.compile` has no such limits. Operators that draw random numbers are always
+    saved: torch would draw other numbers in a second run, and gradients would be wrong.
 
     Args:
         costs: ``"torch"`` for torch's runtimes (``activation_memory_budget_runtime_estimator``),
@@ -62,7 +61,7 @@ class KnapsackSolver(_compat.CustomKnapsackSolver):
         all_recomputable_banned_nodes: list[fx.Node],
         **_: Any,
     ) -> tuple[list[int], list[int]]:
-        """Chooses what is saved.
+        """Chooses the saved nodes.
 
         Args:
             memory: Size of each node, in units of the budget.
@@ -71,7 +70,7 @@ class KnapsackSolver(_compat.CustomKnapsackSolver):
             all_recomputable_banned_nodes: The nodes.
 
         Returns:
-            Places of the nodes that are saved, and of the others.
+            Places of saved nodes, and places of the others.
         """
         nodes = all_recomputable_banned_nodes
         weights = [math.ceil(UNIT * size) for size in memory]
@@ -108,8 +107,8 @@ class KnapsackSolver(_compat.CustomKnapsackSolver):
 
 
 def _draws(node: fx.Node) -> bool:
-    """Returns true for a call that draws random numbers or may have a hidden state, and for what is
-    picked from one."""
+    """Returns true for a call that draws random numbers or may have a hidden state, and for picks
+    of its outputs."""
     if _compat.is_getitem(node):
         (node,) = node.all_input_nodes
     hidden = isinstance(node.target, _compat.OpOverload) and not is_known(node.target)

@@ -34,7 +34,7 @@ class Link:
 
     Attributes:
         to_host_bytes_per_second, from_host_bytes_per_second: Speeds of pinned copies.
-        latency_ns: Time of every copy beside its bytes.
+        latency_ns: Fixed time of every copy.
         duplex: ``"full"`` if both directions run at the same time, else ``"half"``.
     """
 
@@ -57,12 +57,12 @@ class Link:
 
     @classmethod
     def of(cls, given: str | Link) -> Link:
-        """The link that is given, or that a text names: ``"pcie3"``, ``"pcie4"``, ``"pcie5"``,
-        ``"gh200"``, ``"gb300"``, a speed such as ``"12GB/s"``, or one each way,
-        ``"24GB/s,50GB/s"``, with a latency of 10 us.
+        """Converts a text to a link: ``"pcie3"``, ``"pcie4"``, ``"pcie5"``, ``"gh200"``,
+        ``"gb300"``, a speed such as ``"12GB/s"``, or a speed for each direction,
+        ``"24GB/s,50GB/s"``, with a latency of 10 us. A link stays unchanged.
 
         Raises:
-            InvalidArgument: it is neither.
+            InvalidArgument: the argument is neither a link nor such a text.
         """
         if isinstance(given, Link):
             return given
@@ -76,7 +76,7 @@ class Link:
 
     @property
     def least_bytes(self) -> int:
-        """Size below which a copy takes longer for its latency than for its bytes."""
+        """Size below which the latency of a copy exceeds the time for its bytes."""
         speed = max(self.to_host_bytes_per_second, self.from_host_bytes_per_second)
         return self.latency_ns * speed // 10**9
 
@@ -105,16 +105,17 @@ class Copying:
 
 
 def measure_link(device: torch.device | str | int | None = None) -> Link:
-    """Measures the link of a GPU: copies of 64 KiB to 256 MiB between its memory and pinned host
-    memory that is reused, each direction alone and both together.
+    """Measures the link of a GPU with copies of 64 KiB to 256 MiB between its memory and reused
+    pinned host memory, in each direction and in both at once.
 
-    Speeds are those of the largest copies alone, the latency is what the smallest take beyond that.
+    The largest copies in one direction give the speeds, and the excess time of the smallest gives
+    the latency.
 
     Args:
         device: The GPU; the current one by default.
 
     Raises:
-        InvalidArgument: there is no such GPU. The processor has no link: give speeds in its place.
+        InvalidArgument: there is no such GPU. The processor has no link, so give speeds instead.
     """
     known = torch.device("cuda" if device is None else device)
     if known.type != "cuda" or not torch.cuda.is_available():
@@ -149,7 +150,7 @@ def _measured_on(device: torch.device) -> Link:
 
 
 def fastest(run: Callable[[], None], settle: Callable[[], None]) -> float:
-    """Least time in seconds of a run, from a settled start to a settled end."""
+    """Least time of a run in seconds; ``settle`` is called before and after each."""
     best = float("inf")
     for _ in range(RUNS):
         settle()
@@ -167,7 +168,7 @@ class Point:
     Attributes:
         size: Bytes of each copy.
         to_host, from_host: Speed of each direction alone.
-        both: Speed of both at once, added up.
+        both: Total speed of both directions at once.
     """
 
     size: int
@@ -180,7 +181,8 @@ def point(size: int, seconds: Callable[[int, int, tuple[int, ...]], float]) -> P
     """Speeds for one size.
 
     Args:
-        seconds: Time of so many copies of a size, in each of some directions (0 to the host).
+        seconds: Function of size, number of copies and directions (0 to the host) that returns the
+            time of these copies.
     """
     copies = min(max(RUN_BYTES // size, RUN_COPIES[0]), RUN_COPIES[1])
     total = copies * size
@@ -189,13 +191,13 @@ def point(size: int, seconds: Callable[[int, int, tuple[int, ...]], float]) -> P
 
 
 def fitted(points: list[Point]) -> Link:
-    """The link that such speeds are those of, by size in ascending order."""
+    """The link with the given speeds, which are sorted by ascending size."""
     small, large = points[0], points[-1]
     beyond = [
         small.size * (1 / slow - 1 / fast)
         for slow, fast in ((small.to_host, large.to_host), (small.from_host, large.from_host))
     ]
-    # Times of a byte each way, alone, and of both together.
+    # Times of a byte in each direction alone.
     shorter, longer = sorted((1 / large.to_host, 1 / large.from_host))
     full = 2 / large.both <= longer + (1 - FULL_SHARE) * shorter
     return Link(

@@ -1,4 +1,4 @@
-"""Runs of a graph that let go of every value after its last reader, and count what is live."""
+"""Runs of a graph that free each value after its last reader and count live bytes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .partition import storage_bytes
 
 
 class Live(_compat.TorchDispatchMode):
-    """Bytes of all storages that operators make in the block and that are not let go of.
+    """Counter of the bytes of live storages that operators make in the block.
 
     Args:
-        held: Tensors that are there before; they count until they are let go of.
+        held: Tensors from before the block; they count until they are freed.
 
     Attributes:
-        peak_bytes: The most that was live behind an operator, its inputs and outputs included.
+        peak_bytes: Largest number of live bytes after an operator, with its inputs and outputs.
     """
 
     def __init__(self, held: Sequence[torch.Tensor] = ()) -> None:
@@ -31,7 +31,7 @@ class Live(_compat.TorchDispatchMode):
         self.peak_bytes = self.live_bytes()
 
     def live_bytes(self) -> int:
-        """Bytes that are live."""
+        """Number of live bytes."""
         gone = [key for key, (storage, _) in self._storages.items() if storage.expired()]
         for key in gone:
             del self._storages[key]
@@ -54,7 +54,7 @@ class Live(_compat.TorchDispatchMode):
 
 
 class _Frugal(fx.Interpreter):
-    """An interpreter that lets go of values that nobody reads, too."""
+    """An interpreter that frees unread values as well."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
@@ -64,16 +64,16 @@ class _Frugal(fx.Interpreter):
 
 
 def measure_graph(module: fx.GraphModule, inputs: list[Any]) -> tuple[Any, int]:
-    """Runs a graph operator by operator, and counts the storages that are live.
+    """Runs a graph operator by operator, and counts live storages.
 
     Args:
         module: The graph.
-        inputs: Values of its inputs. The list is emptied: what nobody else holds is let go of after
-            its last reader.
+        inputs: Values of its inputs. The list is emptied, so that values without another holder are
+            freed after their last reader.
 
     Returns:
-        The outputs, and the peak in bytes: inputs, constants, values, and outputs; workspaces of
-        kernels are not seen.
+        The outputs, and the peak in bytes: inputs, constants, values and outputs, without
+            workspaces of kernels.
     """
     constants = [*module.parameters(), *module.buffers()]
     named = {node.target for node in module.graph.nodes if node.op == "get_attr"}

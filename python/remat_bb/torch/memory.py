@@ -1,5 +1,5 @@
-"""Memory of the graphs that a plan became: allocations and releases of the generated code, counted
-statement by statement."""
+"""Memory of the graphs of a plan: allocations and releases of the generated code, counted statement
+by statement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .rewrite import ADDED, TICKET, Rewritten
 
 @dataclass(frozen=True)
 class Peak:
-    """The most memory at a time.
+    """Peak of memory.
 
     Attributes:
         bytes: Memory in bytes, without inputs of the step.
-        at: The operator that runs then.
+        at: The operator that runs at the peak.
     """
 
     bytes: int
@@ -27,13 +27,12 @@ class Peak:
 
 
 class Tally:
-    """Storages of one graph: who owns which, how large they are, and when they are let go.
+    """Storages of one graph: their owners, sizes and last uses.
 
     Args:
         graph: The graph.
         kept: Names of the inputs of the step.
-        adds: Numbers of the inputs that have gradients already, to which those of the graph are
-            added.
+        adds: Numbers of the inputs with present gradients, to which the graph adds its own.
     """
 
     def __init__(self, graph: fx.Graph, kept: set[str], adds: Set[int] = frozenset()) -> None:
@@ -57,13 +56,13 @@ class Tally:
         if node.meta.get(TICKET):
             self.size[node] = 0
         elif ADDED in node.meta:
-            # Where nothing is there to add it to, it is the gradient itself.
+            # Without a present gradient the sum is the new gradient itself.
             if node.meta[ADDED] in self.adds:
                 self.size[node] = 0
             else:
                 self.owner[node] = self.owner[node.args[1]]
         elif node.op == "placeholder":
-            # Inputs of the step are there before and after it.
+            # Inputs of the step stay in memory and do not count.
             self.size[node] = 0 if node.name in kept else storage_bytes(value)
         elif _compat.is_getitem(node) and node.args[0] in self.owner:
             source = node.args[0]
@@ -97,8 +96,8 @@ def peak(
     Args:
         costs: Workspaces of calls.
         inputs: Names of the inputs of the step.
-        adds: Numbers of the inputs that have gradients already, to which those of the backward
-            graph are added. The former are not counted.
+        adds: Numbers of the inputs with present gradients, to which the backward graph adds its
+            own. Present gradients are not counted.
     """
     return max(side_peaks(rewritten, costs, inputs, adds), key=lambda each: each.bytes)
 
@@ -106,7 +105,7 @@ def peak(
 def side_peaks(
     rewritten: Rewritten, costs: Costs, inputs: set[str], adds: Set[int] = frozenset()
 ) -> list[Peak]:
-    """Peaks of the forward and of the backward graph, as :func:`peak` counts them."""
+    """Peaks of the forward and of the backward graph; see :func:`peak`."""
     return [
         _replay(tally, kept, base, rewritten.calls, costs)
         for tally, kept, base in sides(rewritten, inputs, adds)
@@ -116,8 +115,8 @@ def side_peaks(
 def sides(
     rewritten: Rewritten, inputs: set[str], adds: Set[int] = frozenset()
 ) -> list[tuple[Tally, set[fx.Node], int]]:
-    """Storages of the forward and of the backward graph: each with those that are not let go of,
-    and the bytes that are held beside them.
+    """For the forward and the backward graph: its storages, the ones that are never freed, and
+    further bytes held during its run.
 
     Args:
         inputs: Names of the inputs of the step.
@@ -132,10 +131,10 @@ def sides(
     backward = Tally(rewritten.backward.graph, inputs, adds)
     gradients = backward.nodes[-1].all_input_nodes
     kept = {s for a in gradients for s in backward.owner[a]}
-    # Saved tensors come first, in the order in which the forward graph returns them. Those that are
-    # user outputs as well stay, with the others of these.
+    # Saved tensors come first, in the order of the forward graph's outputs. Saved user outputs stay
+    # in memory, like all user outputs.
     places = [n for n in backward.nodes if n.op == "placeholder"]
-    # Tangents follow: who asked for the backward pass holds them.
+    # Tangents follow; the caller of the backward pass holds them.
     kept.update(places[len(outputs) - count :])
     for value, place in zip(outputs[count:], places):
         if not held.isdisjoint(forward.owner[value]):
@@ -147,7 +146,7 @@ def sides(
 def _replay(
     tally: Tally, kept: set[fx.Node], base: int, calls: dict[fx.Node, Call], costs: Costs
 ) -> Peak:
-    """Peak of one graph, beside ``base`` bytes; what is ``kept`` is not let go of."""
+    """Peak of one graph, with ``base`` bytes held and the storages ``kept`` never freed."""
     most = Peak(0, "")
     live = base + sum(tally.size[n] for n in tally.nodes if n.op == "placeholder")
     for place, node in enumerate(tally.nodes):
@@ -167,11 +166,11 @@ def _replay(
 
 
 def _made(node: fx.Node, tally: Tally, call: Call | None, costs: Costs) -> tuple[int, int]:
-    """Bytes of outputs of a call that somebody reads, and of all else while it runs."""
+    """Bytes of a call's read outputs, and of all other memory during its run."""
     if node not in tally.size:
         return 0, 0
     picks = [u for u in node.users if _compat.is_getitem(u) and u in tally.size]
-    # A random call that saves the state of the generator returns it beside its own outputs.
+    # A random call that saves the state of the generator returns it with its own outputs.
     picks += [p for q in picks for p in q.users if _compat.is_getitem(p) and p in tally.size]
     made = tally.size[node] + sum(tally.size[p] for p in picks)
     if call is None:

@@ -1,14 +1,13 @@
 """Reading of a joint graph: values with storage of their own, views, order, results.
 
-AOTAutograd traces forward and backward pass of a model into one graph of fx. :class:`Joint` says
-what the solver has to know of it:
+AOTAutograd traces forward and backward pass of a model into one graph of fx. :class:`Joint` reads
+this graph for the solver:
 
-* A *value* is a tensor with storage of its own: the output of a call, one of several outputs, an
-  input. A view belongs to its value, and is made again wherever it is read.
-* A *call* is an operator with its values: the main one, and by-products, which one call makes
-  together with it.
-* The *order* is that of execution: what the forward outputs need, masks, then tangents, then the
-  backward pass, where each call that needs no tangent stands right before its first reader.
+* A *value* is a tensor with its own storage: the output of a call, one of several outputs, or an
+  input. A view belongs to its value, and each reader makes it again.
+* A *call* is an operator with its values: the main one, and by-products from the same run.
+* The *order* is the execution order: calls for the forward outputs, masks, then tangents, then the
+  backward pass. There, each call that needs no tangent directly precedes its first reader.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from .tags import AGAIN
 
 
 class UnsupportedGraph(RematError):
-    """A graph that cannot be planned: names the node, and says why and what would be right."""
+    """A graph that cannot be planned. The message names the node, the reason and a remedy."""
 
 
 @dataclass(eq=False)
@@ -38,11 +37,11 @@ class Call:
 
     Attributes:
         node: The call.
-        values: Tensors with storage of their own that it makes and that somebody reads, the main
-            one first; empty where it only changes something else.
-        needs: Values that it reads, inputs of the graph and constants left out.
+        values: Its read outputs with their own storage, the main one first; empty if it only
+            changes other tensors.
+        needs: Values that it reads, without inputs of the graph and constants.
         inputs: Inputs of the graph that it reads.
-        unused_bytes: Size of outputs that nobody reads.
+        unused_bytes: Size of unread outputs.
         once: True if it must not be computed again.
         random: True if it draws random numbers.
     """
@@ -57,14 +56,14 @@ class Call:
 
     @property
     def name(self) -> str:
-        """Name of its node in the instance: that of the main value."""
+        """Name of its node in the instance: the name of the main value."""
         return self.values[0].name if self.values else self.node.name
 
 
 def storage_bytes(value: Any) -> int:
-    """Bytes that the allocator hands out for a tensor's storage; 0 for what is no tensor.
+    """Bytes that the allocator takes for a tensor's storage; 0 for other values.
 
-    CUDA's caching allocator hands out multiples of 512.
+    Sizes in CUDA's caching allocator are multiples of 512.
     """
     if not isinstance(value, torch.Tensor):
         return 0
@@ -76,17 +75,17 @@ class Joint:
     """A joint graph, read for planning.
 
     Attributes:
-        module: The joint graph; copies that change nothing have been removed from it.
+        module: The joint graph, after removal of redundant clones.
         calls: Calls in execution order.
         forward: Number of the first calls that make up the forward graph.
         base: For each tensor node the node that owns its storage.
-        forward_outputs, backward_outputs: Outputs of the two graphs, ``None`` where there is none.
+        forward_outputs, backward_outputs: Outputs of the two graphs, with ``None`` for missing
+            ones.
         results: Values that are in memory at the end: user outputs, tangents and gradients.
-        held: Values that whoever calls holds from then on: user outputs and tangents.
-        in_place: True if the backward graph adds gradients to those that are there, as soon as it
-            has made them.
-        added: Numbers of inputs that have gradients: what is added to them is not in memory at the
-            end.
+        held: Values that the caller holds: user outputs and tangents.
+        in_place: True if the backward graph adds each new gradient to the present one at once.
+        added: Numbers of inputs with present gradients. Gradients added to these are not in memory
+            at the end.
 
     Raises:
         UnsupportedGraph: for symbolic shapes, operators with bodies, inputs of unknown kind, and
@@ -127,8 +126,8 @@ class Joint:
         return [(place, node) for place, node in outputs if isinstance(node, fx.Node)]
 
     def changed_inputs(self) -> set[int]:
-        """Numbers of the inputs of Dynamo's graph that the step changes in place, in its graphs or
-        behind them."""
+        """Numbers of the inputs of Dynamo's graph that the step changes in place, within its graphs
+        or after them."""
         nodes = self.module.graph.find_nodes(
             op="call_function", target=torch.ops.aten.copy_.default
         )
@@ -137,7 +136,7 @@ class Joint:
         return {number for number in changed if number is not None}
 
     def tensor_number(self, place: int) -> int:
-        """Number of an input among those that are tensors."""
+        """Number of an input among the tensor inputs."""
         values = (node.meta.get("val") for node in self.primals[:place])
         return sum(isinstance(value, torch.Tensor) for value in values)
 
@@ -147,12 +146,12 @@ class Joint:
         return call is not None and call.node.op != "placeholder" and call in self._backward
 
     def accumulate(self, places: frozenset[int]) -> None:
-        """Takes gradients of some inputs for gradients that are added in place."""
+        """Declares that gradients of some inputs are added in place."""
         self.added = places
         self.results = self._results()
 
     def _results(self) -> set[fx.Node]:
-        # Who asks for the backward pass holds the tangents.
+        # The caller of the backward pass holds the tangents.
         outputs = (*self.forward_outputs, *self.backward_outputs)
         found = set(self.tangents)
         for place, node in enumerate(outputs, -len(self.forward_outputs)):
@@ -219,7 +218,7 @@ class Joint:
                 remedy="compile with dynamic=False, and avoid sizes that depend on data",
             )
         call = Call(node, random=_compat.is_random(node))
-        # A number of the caller's is read in the forward graph alone.
+        # Only the forward graph reads numbers of the caller.
         runs_again = may_run_again(node) and not _returns_statistics(node)
         call.once = not runs_again or is_number(node)
         if node.target._schema.is_mutable:
@@ -235,7 +234,7 @@ class Joint:
         call.inputs = [v for v in sources if v.op == "placeholder" and v not in self.tangents]
 
     def _finish_outputs(self, call: Call) -> None:
-        """Puts the largest output first, and counts those that nobody reads."""
+        """Puts the largest output first, and counts the bytes of unread ones."""
         value = call.node.meta.get("val")
         if not isinstance(value, (tuple, list)):
             return
@@ -312,8 +311,8 @@ class Joint:
         return found
 
     def _shrinks(self, call: Call, forward: set[Call]) -> bool:
-        """Returns true for a call that makes less than it reads, all of it there in the forward
-        pass: a mask."""
+        """Returns true for a mask: its output is smaller than its inputs, which are all values of
+        the forward pass."""
         if not call.needs or any(self.call_of[v] not in forward for v in call.needs):
             return False
         if call.node.meta.get(AGAIN):
@@ -322,8 +321,8 @@ class Joint:
         return made < sum(storage_bytes(v.meta.get("val")) for v in call.needs)
 
     def _mark_readers_of_changed_inputs(self) -> None:
-        """Forbids to recompute what reads an input that the forward pass changes in the end: in its
-        graph, or behind it, where AOTAutograd copies an output of the graph to an input that needs
+        """Forbids recomputation of calls that read an input changed at the end of the forward pass.
+        The change is in its graph, or after it: AOTAutograd copies an output to an input that needs
         a gradient."""
         outside = {
             descriptor.mutated_input
@@ -423,14 +422,14 @@ def _check_operator(node: fx.Node) -> None:
 
 
 def _changes_early(calls: list[Call]) -> list[Call]:
-    """The calls of the forward pass with changes of inputs, which are traced last, right behind all
-    that they wait for: the new value, and readers of the old one. So equal layers stay equal."""
+    """Moves changes of inputs, which are traced last, directly behind the calls that they wait for:
+    the maker of the new value and readers of the old one. So equal layers stay equal."""
     changes = {c.node.args[0]: c for c in calls if c.node.target is torch.ops.aten.copy_.default}
     if any(set(c.inputs) & changes.keys() - {own} for own, c in changes.items()):
         return calls
     if any(user.op != "output" for c in changes.values() for user in c.node.users):
         return calls
-    # The latest call but the change itself that reads or makes a tensor.
+    # The latest call that reads or makes each tensor, except the change itself.
     latest: dict[fx.Node, Call] = {}
     for call in calls:
         if call.node.target is not torch.ops.aten.copy_.default:
@@ -453,8 +452,8 @@ def _changes_early(calls: list[Call]) -> list[Call]:
 def repeated(node: fx.Node) -> tuple[Any, tuple[Any, ...]]:
     """Operator and arguments of a later run of a call.
 
-    A batch norm that trains leaves out its running statistics, which the first run has changed: as
-    saved tensors they would be of another version by the time of the backward pass.
+    A batch norm in training mode omits its running statistics. The first run has changed them, so
+    as saved tensors they would have a newer version in the backward pass.
     """
     if node.target is torch.ops.aten._native_batch_norm_legit_functional.default:
         source, weight, bias, _, _, training, momentum, epsilon = node.args
@@ -470,8 +469,8 @@ def is_running_statistic(value: fx.Node) -> bool:
 
 
 def _returns_statistics(node: fx.Node) -> bool:
-    """Returns true for a batch norm whose new running statistics somebody reads beside the change
-    of the buffers: a later run (:func:`repeated`) does not make them."""
+    """Returns true for a batch norm whose new running statistics have readers besides the change of
+    the buffers. A later run (:func:`repeated`) does not make these statistics."""
     if node.target is not torch.ops.aten._native_batch_norm_legit_functional.default:
         return False
     statistics = [user for user in node.users if is_running_statistic(user)]
@@ -483,7 +482,7 @@ def _returns_statistics(node: fx.Node) -> bool:
 
 
 def _remove_statistics(graph: fx.Graph) -> None:
-    """Takes running statistics out of the backward calls of batch norms that train, which ignore
+    """Removes running statistics from backward calls of batch norms in training mode, which ignore
     them."""
     for node in graph.find_nodes(
         op="call_function", target=torch.ops.aten.native_batch_norm_backward.default
@@ -493,8 +492,8 @@ def _remove_statistics(graph: fx.Graph) -> None:
 
 
 def _ignores_statistics(node: fx.Node) -> bool:
-    """Returns true for a batch norm that trains: its output comes from the batch, whatever the
-    running statistics are."""
+    """Returns true for a batch norm in training mode: its output depends on the batch, not on the
+    running statistics."""
     arguments = node.args
     if node.target is torch.ops.aten._native_batch_norm_legit_functional.default:
         return arguments[5] is True
@@ -504,13 +503,14 @@ def _ignores_statistics(node: fx.Node) -> bool:
 
 
 def _layout(value: torch.Tensor) -> tuple[Any, ...]:
-    """What a clone may change beside the storage: strides, and bits that say how to read it."""
+    """Properties that a clone may change: type, layout, strides, and the bits for conjugation and
+    negation."""
     return value.dtype, value.layout, value.stride(), value.is_conj(), value.is_neg()
 
 
 def _remove_copies(graph: fx.Graph) -> None:
-    """Removes clones that change nothing: of a call's output, with the same strides and bits, where
-    neither of the two is an output of the graph or source of a change."""
+    """Removes redundant clones of a call's output, with equal strides and bits. Neither tensor may
+    be an output of the graph or an argument of a call that changes tensors in place."""
     fixed: set[fx.Node] = set()
 
     def keep(node: fx.Node) -> None:
@@ -535,12 +535,12 @@ def _remove_copies(graph: fx.Graph) -> None:
         origin = source
         while _compat.is_view(origin) or _compat.is_getitem(origin):
             origin = _first_tensor(origin)
-        # Whoever calls may change outputs before the backward pass.
+        # The caller may change outputs before the backward pass.
         if origin.op != "call_function" or origin in fixed or source in fixed:
             continue
         if old is None or _layout(old) != _layout(new):
             continue
-        # A clone of a part would let go of the whole.
+        # A clone of a part frees the whole, so it stays.
         if old.untyped_storage().nbytes() != new.untyped_storage().nbytes():
             continue
         node.replace_all_uses_with(source)

@@ -1,7 +1,8 @@
-"""Plans of earlier processes, by graph, budget, kind of costs, effort, device and versions.
+"""Cache of plans of earlier processes, by graph, budget, kind of costs, effort, device and
+versions.
 
-A plan that was proven best, for costs near those of now, is an answer; any other one is a start for
-a search, which replaces it where it finds a better one.
+A plan that was proven optimal for nearly equal costs is an answer. Any other plan starts a search,
+and a better result replaces it.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class Entry:
     """A plan of an earlier process.
 
     Attributes:
-        plan: The plan, replayed on the instance of now.
-        is_answer: True if it was proven best, for costs near those of now.
-        searches: Searches that it comes from.
+        plan: The plan, replayed on the present instance.
+        is_answer: True if the plan was proven optimal for nearly equal costs.
+        searches: Number of searches behind the plan.
     """
 
     plan: _native.Plan
@@ -46,8 +47,8 @@ class Entry:
 
 
 def folder(asked: bool | str) -> pathlib.Path | None:
-    """The folder of plans: the one that is named, by the setting or by the environment, else one
-    in the user's cache; ``None`` where plans are not kept."""
+    """The folder of plans: from the setting, the environment, or the user's cache; ``None`` if
+    plans are not kept."""
     told = os.environ.get(VARIABLE, "")
     if asked is False or (asked is True and told == "0"):
         return None
@@ -60,19 +61,19 @@ def folder(asked: bool | str) -> pathlib.Path | None:
 
 
 def machine(device: torch.device | None) -> str:
-    """The hardware that a step runs on, as far as costs depend on it."""
+    """Name of the hardware that costs depend on."""
     if device is not None:
         return torch.cuda.get_device_name(device)
     return f"{torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
 
 
 def key(instance: _native.Instance, measured: bool, *words: Any) -> str:
-    """Name of the entry of a graph and of what else a plan depends on.
+    """Name of an entry: a digest of the graph and all other inputs of a plan.
 
     Args:
-        measured: True if costs are measured: no two processes have the same, and the entry has its
-            own beside the plan.
-        words: What else there is.
+        measured: True if costs are measured. They differ between processes, so the entry stores
+            them with the plan and the name leaves them out.
+        words: Other inputs of the plan.
     """
     document = instance.to_dict()
     if measured:
@@ -85,7 +86,7 @@ def key(instance: _native.Instance, measured: bool, *words: Any) -> str:
 
 
 def load(place: pathlib.Path, instance: _native.Instance) -> Entry | None:
-    """An entry; ``None`` where there is none, or one that does not fit the instance."""
+    """Reads an entry; ``None`` if it is missing or does not fit the instance."""
     try:
         found = json.loads(place.read_text())
         plan = _native.Plan.load(instance, found["plan"])
@@ -98,7 +99,7 @@ def load(place: pathlib.Path, instance: _native.Instance) -> Entry | None:
 
 
 def store(place: pathlib.Path, plan: _native.Plan, searches: int) -> None:
-    """Keeps a plan. Where the folder cannot be written to, it is not kept."""
+    """Stores a plan; does not fail if the folder is not writable."""
     found = {
         "plan": plan.to_dict(),
         "costs": _costs(plan.instance),
@@ -116,13 +117,13 @@ def store(place: pathlib.Path, plan: _native.Plan, searches: int) -> None:
 
 
 def _evict(folder: pathlib.Path) -> None:
-    """Removes what was not used for longest, beyond the limits of a folder."""
+    """Removes the least recently used entries beyond the limits of a folder."""
     entries = []
     for place in folder.glob("*.json"):
         try:
             found = place.stat()
         except OSError:
-            # Another process was faster.
+            # Another process has removed the entry.
             continue
         entries.append((found.st_mtime_ns, place.name, found.st_size))
     left = 0
@@ -137,8 +138,8 @@ def _costs(instance: _native.Instance) -> list[int]:
 
 
 def _is_near(before: list[int], now: list[int]) -> bool:
-    """Returns true if two measurements of a graph's costs are the same but for a common factor and
-    some noise."""
+    """Returns true if two measurements of a graph's costs are equal up to a common factor and
+    noise."""
     if len(before) != len(now):
         return False
     sums = max(1, sum(before)), max(1, sum(now))

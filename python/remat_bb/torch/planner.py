@@ -1,4 +1,4 @@
-"""The partitioner that plans: from a joint graph to the forward and backward graph of a plan."""
+"""The planning partitioner: from a joint graph to the forward and backward graph of a plan."""
 
 from __future__ import annotations
 
@@ -50,48 +50,47 @@ AUTO_GAP = 0.001
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that a plan depends on beside the graph.
+    """Settings of a plan, besides the graph.
 
     Attributes:
         budget: Memory of the whole step: bytes, an amount such as ``"6GiB"``, a share of the peak
-            without recomputation such as ``"80%"``, or ``"device"``: what is free on the device.
-        costs: ``"measured"``, ``"roofline"`` (workspaces are measured), ``"static"`` (nothing is
-            run), or an object with the methods of :class:`Costs`.
-        time_limit: Seconds that the solver has. ``"auto"``: a fixed amount of work, some seconds,
-            so that the plan does not depend on the clock, and it ends where a plan is proven to be
-            within 0.1% of the best; with copies to the host 0.6 s and 5 ms for each node, at most
-            10. ``None`` for a fixed amount of work that takes minutes.
-        extra_bytes: Memory that is there during the step beside the inputs of the graph and their
-            gradients: states of an optimizer. ``None``: what the device says is allocated at
-            compile time, 0 on the processor.
+            without recomputation such as ``"80%"``, or ``"device"``: the free memory of the device.
+        costs: ``"measured"``, ``"roofline"`` (workspaces are measured), ``"static"`` (no operator
+            is run), or an object with the methods of :class:`Costs`.
+        time_limit: Seconds for the solver. ``"auto"`` is a fixed amount of work, some seconds, so
+            that the plan does not depend on the clock; the solver stops at a proven gap of 0.1%.
+            With copies to the host ``"auto"`` is 0.6 s and 5 ms for each node, at most 10 s.
+            ``None`` is a fixed amount of work that takes minutes.
+        extra_bytes: Memory held during the step besides the inputs of the graph and their
+            gradients, such as states of an optimizer. ``None``: the other memory allocated on the
+            device at compile time; 0 on the processor.
         threads: Threads of the solver.
         agree: True if all processes of the default group of ``torch.distributed`` compile the same
-            graphs in the same order: they take the plans of the first.
-        cache: True if Inductor may take the compiled graphs of an earlier process, which come
-            without a report.
-        tags: ``"plan"``: what ``torch.utils.checkpoint`` marks is the plan's to decide;
-            ``"keep"``: what it must save is not computed again, and what it computes again is not
+            graphs in the same order: all use the plans of the first process.
+        cache: True if Inductor may use compiled graphs of an earlier process, which have no report.
+        tags: ``"plan"`` ignores the marks of ``torch.utils.checkpoint``. ``"keep"`` obeys them:
+            values that it must save are not recomputed, and values that it recomputes are not
             saved.
         plan_cache: True if plans are kept for later processes, by graph, budget, kind of costs,
             effort, device and versions, in the user's cache (``~/.cache/remat-bb/plans``, or the
             environment variable ``REMAT_BB_PLAN_CACHE``); a folder; or False. A plan that was
-            proven best is taken, and has no bound: it was for the costs that it was made with. The
-            search starts from others.
-        reorder: True if the operators of both graphs of a plan, and of graphs without gradients,
-            are put into the order in which their peak is least; only with ``inner="eager"``, as
-            Inductor orders its kernels itself.
+            proven optimal is used without a bound, because its bound is for earlier costs. Other
+            plans start the search.
+        reorder: True puts the operators of both graphs of a plan, and of graphs without gradients,
+            in the order of least peak. Only with ``inner="eager"``, because Inductor orders its
+            kernels itself.
         offload: The link over which plans may copy tensors to host memory and back:
             ``"pcie4"``, ``"12GB/s"`` and other texts as for :func:`remat_bb.solve`, or a
-            :class:`Link`, such as :func:`remat_bb.torch.measure_link` returns. ``None``: nothing is
-            copied. Only with ``inner="eager"``, and without ``reorder``.
+            :class:`Link`, for example from :func:`remat_bb.torch.measure_link`. ``None``: no
+            copies. Only with ``inner="eager"``, and without ``reorder``.
         host_memory: Host memory for the copies of one step: bytes or an amount such as
             ``"64GiB"``; ``None`` without a limit.
         offload_phase: ``"any"``, or ``"loss"`` for copies to the host in the forward graph and
             copies back in the backward graph.
-        accumulate: True if parameters have gradients from earlier backward passes, to which the
-            step adds: they count. ``None``: if one of them has some at compile time, or later, at
-            a step that then needs more than the budget, for which another plan is made. False:
-            they do not count.
+        accumulate: True counts gradients of parameters from earlier backward passes, to which the
+            step adds. ``None`` counts them if a parameter has a gradient at compile time. If a
+            later step that adds to gradients exceeds the budget, another plan is made for it. False
+            does not count them.
     """
 
     budget: int | str
@@ -110,11 +109,11 @@ class Settings:
     accumulate: bool | None = None
 
     def copying(self) -> Copying | None:
-        """The copies that are asked for; ``None`` for none.
+        """The copies of these settings; ``None`` without copies.
 
         Raises:
-            InvalidArgument, InvalidBudget: for what is no link, no amount or no phase, and for what
-                copies do not go with.
+            InvalidArgument, InvalidBudget: for an invalid link, amount or phase, and for settings
+                that exclude copies.
         """
         if self.offload_phase not in ("any", "loss"):
             raise InvalidArgument(
@@ -138,7 +137,7 @@ class Settings:
         return Copying(Link.of(self.offload), memory, self.offload_phase)
 
     def cost_model(self) -> Costs:
-        """The costs that are asked for.
+        """The costs of these settings.
 
         Raises:
             RematError: for an unknown word.
@@ -157,7 +156,7 @@ class Settings:
         return models[self.costs]()
 
     def effort(self, instance: _native.Instance) -> dict[str, Any]:
-        """Limits of the solver, as its arguments.
+        """Limits as arguments of the solver.
 
         Raises:
             RematError: for an unknown word.
@@ -170,33 +169,33 @@ class Settings:
             )
         if self.offload is None:
             return {"effort": "quick", "gap": AUTO_GAP}
-        # Copies have no quick work.
+        # There is no quick effort with copies.
         least, each, most = AUTO_SECONDS
         return {"time_limit": min(most, least + each * len(instance.nodes)), "gap": AUTO_GAP}
 
 
 @dataclass
 class Report:
-    """Findings of one compilation, beside what was measured since.
+    """Results of one compilation, and later measurements.
 
     Attributes:
-        instance: The training step as the solver sees it.
+        instance: The training step as an instance for the solver.
         plan: The plan.
         budget_bytes: The budget.
         predicted_bytes: Peak of the generated graphs, inputs and ``extra_bytes`` included.
         predicted_at: The operator that runs at that peak.
-        fixed_bytes: Memory that is there before the step.
-        accumulated_bytes: Gradients of earlier backward passes in it.
-        accumulating_bytes: Peak of the generated graphs where all leaves have gradients from
-            earlier backward passes, these included.
-        counts_workspaces: False if the memory that operators take while they run is not known, as
-            with static costs: steps may then need more than was predicted.
-        measured_bytes: Peak that :func:`remat_bb.torch.measure` found, ``None`` before.
-        measured_seconds: Time of a step that it found.
-        reordered: What was found for the forward and the backward graph where they were to be
-            reordered.
-        host: Host memory for the copies of the plan; ``None`` where nothing is copied.
-        estimated: Operators whose costs could not be measured and are estimates, and why.
+        fixed_bytes: Memory held before the step.
+        accumulated_bytes: Gradients of earlier backward passes in ``fixed_bytes``.
+        accumulating_bytes: Peak of the generated graphs if all leaves have gradients from earlier
+            backward passes, these included.
+        counts_workspaces: False if workspaces of operators are unknown, as with static costs. Steps
+            may then need more memory than predicted.
+        measured_bytes: Peak measured by :func:`remat_bb.torch.measure`; ``None`` before.
+        measured_seconds: Measured time of a step.
+        reordered: Reports of the reordering of the forward and the backward graph.
+        host: Host memory for the copies of the plan; ``None`` without copies.
+        estimated: Operators whose costs are estimates because a measurement failed, each with the
+            reason.
     """
 
     instance: _native.Instance
@@ -221,7 +220,7 @@ class Report:
 
     @property
     def copy_use(self) -> CopyUse | None:
-        """Copies of the latest step, as counted; ``None`` where nothing is copied."""
+        """Counted copies of the latest step; ``None`` without copies."""
         return None if self.host is None else self.host.latest
 
     @property
@@ -256,7 +255,7 @@ class Report:
 
 
 class Planned(Exception):
-    """The end of a compilation that was to plan only."""
+    """The end of a compilation that only plans."""
 
     def __init__(self, outcome: Any) -> None:
         super().__init__("planned")
@@ -267,10 +266,9 @@ class Planner(_compat.CustomPartitionerFn):
     """A partitioner for AOTAutograd and Inductor.
 
     Args:
-        settings: What plans depend on.
-        stop: For ``"instance"``, ``"plan"`` and ``"policies"`` the compilation ends with
-            :class:`Planned`, which holds the instance, the report, or all that policies are made
-            of.
+        settings: Settings of its plans.
+        stop: ``"instance"``, ``"plan"`` or ``"policies"`` ends the compilation with
+            :class:`Planned`, which holds the instance, the report, or the data for policies.
     """
 
     def __init__(self, settings: Settings, stop: str | None = None) -> None:
@@ -278,14 +276,14 @@ class Planner(_compat.CustomPartitionerFn):
         self.stop = stop
         self._own = uuid4()
         self.reports: list[Report] = []
-        # The graph break that ends the graph that is compiled, its inputs, and the report of its
-        # plan.
+        # The graph break at the end of the current graph, and the inputs of the graph.
         self.broken: str | None = None
         self.given: Given | None = None
-        # Numbers of the inputs that the latest graph changes, and who keeps them while it is tried.
+        # Numbers of the inputs that the latest graph changes, and the keeper of state around
+        # trials.
         self.changed: set[int] | None = None
         self.kept: Kept | None = None
-        # The report of the graph that ran latest.
+        # The report of the latest graph that ran.
         self.ran: Report | None = None
         self._device: torch.device | None = None
         self.latest: Report | None = None
@@ -293,21 +291,21 @@ class Planner(_compat.CustomPartitionerFn):
         self.buckets = Buckets()
 
     def __deepcopy__(self, memo: Any) -> Planner:
-        # Inductor copies its configuration; reports belong to the one planner.
+        # Inductor copies its configuration, but all reports belong to one planner.
         return self
 
     def __reduce__(self) -> Any:
         return (Planner, (self.settings, self.stop))
 
     def fresh(self) -> Planner:
-        """A planner with the same settings that has planned nothing."""
+        """A new planner with the same settings and no plans."""
         return type(self)(self.settings, self.stop)
 
     def uuid(self) -> str:
         """Key of Inductor's cache: version of this package and of torch, and the settings.
 
-        Without ``settings.cache`` it is another one for each planner. ``None`` would not do: torch
-        2.11 then takes graphs that were compiled without a partitioner.
+        Without ``settings.cache`` each planner has its own key. ``None`` is not enough: torch 2.11
+        then uses graphs that were compiled without a partitioner.
         """
         words = f"{_native.__version__} {torch.__version__} {self.settings!r}"
         if not self.settings.cache:
@@ -377,19 +375,19 @@ class Planner(_compat.CustomPartitionerFn):
 
     @property
     def adds_in_place(self) -> bool:
-        """True if backward graphs add gradients to those that are there."""
+        """True if backward graphs add to present gradients in place."""
         return not self.settings.reorder
 
     def _accumulated(self, joint: Joint) -> Accumulation:
-        """Gradients that are there before the step."""
+        """Gradients held before the step."""
         asked = self.settings.accumulate
         if asked is None:
             asked = self.given is not None and self.given.present
         return accumulation(joint, self.given, asked)
 
     def wants_another(self, report: Report) -> bool:
-        """Returns true for a report of a plan without gradients of earlier backward passes, where
-        steps that add to these need more than the budget."""
+        """Returns true if a plan leaves out gradients of earlier backward passes and steps that add
+        to these exceed the budget."""
         return (
             self.settings.accumulate is None
             and not report.accumulated_bytes
@@ -404,7 +402,7 @@ class Planner(_compat.CustomPartitionerFn):
         costs: Costs,
         gradients: Accumulation,
     ) -> Report:
-        """A report with the peak of steps that add to gradients of earlier ones."""
+        """Completes a report with the peak of steps that add to gradients of earlier ones."""
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = costs.counts_workspaces
         report.estimated = dict(costs.estimated())
@@ -435,8 +433,8 @@ class Planner(_compat.CustomPartitionerFn):
             near = self.buckets.near(instance)
             if near is not None and (made := written(near))[1].bytes <= budget:
                 return self._reported(instance, near, budget, made, fixed)
-        # Graphs need more than their plan says where they keep states of generators: never where
-        # nothing is computed again.
+        # Graphs that keep states of generators need more memory than their plan. Without
+        # recomputation they keep no states.
         states = _state_bytes(joint)
         needed = budget < instance.peak_memory_bytes
         spare = states if needed and states <= SPARE_SHARE * budget else 0
@@ -447,7 +445,7 @@ class Planner(_compat.CustomPartitionerFn):
             graphs, found = written(plan)
             if found.bytes <= budget:
                 break
-            # Another plan is wanted: less than this one needs, whatever was allowed to it.
+            # The next plan must need less than this one, so its budget is below both.
             excess = found.bytes - budget
             allowed = min(allowed, plan.peak_memory_bytes) - (excess << doubling)
             share = PROBE_SHARE
@@ -462,11 +460,11 @@ class Planner(_compat.CustomPartitionerFn):
                 needed_bytes=found.bytes,
                 node=found.at,
             )
-        # The rest of the time is for a better plan than that of the first try that fits.
-        # A plan that was kept has no status.
+        # The rest of the time is for a better plan than the first one that fits. A plan from the
+        # cache has no status.
         unproven = plan.status not in ("optimal", None)
         if share < 1.0 and unproven and self.settings.time_limit is not None:
-            # Solves with copies have no starts.
+            # Solves with copies take no starts.
             starts = [plan] if copying is None else []
             better = self._solved(instance, allowed, 1.0 - share, starts=starts)
             if better.objective < plan.objective:
@@ -475,7 +473,8 @@ class Planner(_compat.CustomPartitionerFn):
                     plan, graphs, found = better, other_graphs, other
                     keep(self.settings, self._device, allowed, share, plan)
         if self.settings.reorder and plan.recomputed and found.bytes < budget:
-            # Reordered graphs need less than their plan: a plan for more may fit.
+            # Reordered graphs need less memory than their plan, so a plan for a larger budget may
+            # fit.
             more = allowed + budget - found.bytes
             other_plan = self._solved(instance, more, PROBE_SHARE, starts=[plan])
             if other_plan.objective < plan.objective:
@@ -505,14 +504,14 @@ class Planner(_compat.CustomPartitionerFn):
         share: float,
         starts: Sequence[_native.Plan] = (),
     ) -> _native.Plan:
-        """A plan of this process, or that of the first one where all are to agree.
+        """A plan of this process, or of the first process if all are to agree.
 
         Args:
             share: The share of the solver's time.
             starts: Plans to start from.
 
         Raises:
-            RematError: what the solver raises, and for graphs that are not the first one's.
+            RematError: errors of the solver, and a graph that differs from the first process.
         """
         options: dict[str, Any] = {"threads": self.settings.threads, "starts": list(starts)}
         options |= self.settings.effort(instance)
@@ -528,7 +527,7 @@ class Planner(_compat.CustomPartitionerFn):
                 plan = self._searched(instance, budget, share, options)
                 found = [plan.to_dict(), instance.nodes]
             except RematError as error:
-                # Others wait for a word.
+                # The other processes wait for a message.
                 found = [error, None]
         with _compat.unset_fake_temporarily():
             distributed.broadcast_object_list(found, src=0)
@@ -558,21 +557,21 @@ class Planner(_compat.CustomPartitionerFn):
 
 
 def name_of(costs: Costs) -> str:
-    """Name of an instance: it says so where workspaces are not counted."""
+    """Name of an instance; it mentions missing workspaces."""
     if costs.counts_workspaces:
         return "training step"
     return "training step, without workspaces of operators"
 
 
 def no_copies(what: str) -> InvalidArgument:
-    """The error of copies to the host where they are not made."""
+    """The error for copies to the host in an unsupported place."""
     return InvalidArgument(
         f"offload: {what} copy nothing to the host", remedy='leave out offload, or inner="eager"'
     )
 
 
 def _state_bytes(joint: Joint) -> int:
-    """Memory of the states of generators, if every random call were to run again."""
+    """Memory of the states of generators if every random call runs again."""
     random = [c for c in joint.calls if c.random and not c.once and not fixed_generator(c.node)]
     if not random:
         return 0

@@ -1,8 +1,8 @@
-"""Operators that may run again: those that compute the same from the same arguments each time.
+"""Operators that may run again, because equal arguments always give equal results.
 
-The operators of ``aten`` and ``prims`` say by their tags and schemas what else they do. Whatever
-another operator does beside its results cannot be seen: it runs once, as often as the model says,
-unless it was declared with :func:`pure`.
+The operators of ``aten`` and ``prims`` declare side effects by tags and schemas. Side effects of
+other operators are unknown: they run only as often as in the model, unless they were declared with
+:func:`pure`.
 """
 
 from __future__ import annotations
@@ -27,24 +27,23 @@ Operator = TypeVar("Operator")
 def pure(op: Operator) -> Operator:
     """Declares that an operator may run again in a plan.
 
-    Its results then depend on nothing but its arguments: on no counter, file, or generator of its
-    own, and on no other operator's changes. Where it carries the tag
-    ``torch.Tag.nondeterministic_seeded`` they may depend on torch's default generator as well,
-    whose state is saved for further runs.
+    Its results must depend only on its arguments: not on a counter, file or generator of its own,
+    nor on changes by other operators. With the tag ``torch.Tag.nondeterministic_seeded`` they may
+    also depend on torch's default generator, whose state is saved for further runs.
 
     >>> @rt.pure                                             # doctest: +SKIP
     ... @torch.library.custom_op("mine::scale", mutates_args=())
     ... def scale(x: torch.Tensor) -> torch.Tensor: ...
 
     Args:
-        op: What ``torch.library.custom_op`` returns, an operator of ``torch.ops`` with or without
+        op: The result of ``torch.library.custom_op``, an operator of ``torch.ops`` with or without
             its overload, or a name such as ``"mine::scale"``.
 
     Returns:
         The operator, so that this is a decorator.
 
     Raises:
-        InvalidArgument: it is none, or it changes its arguments.
+        InvalidArgument: it is not an operator, or it changes its arguments.
     """
     packet = _packet(op)
     for overload in packet.overloads():
@@ -73,8 +72,8 @@ def _packet(op: Any) -> Any:
 
 
 def is_known(target: Any) -> bool:
-    """Returns true for an operator of which it is known what it does beside its results: it is one
-    of torch's own, or it was declared."""
+    """Returns true for an operator with known side effects: one of torch's own, or a declared
+    one."""
     if not isinstance(target, _compat.OpOverload):
         return False
     name = target._schema.name
@@ -84,8 +83,8 @@ def is_known(target: Any) -> bool:
 
 
 def may_run_again(node: fx.Node) -> bool:
-    """Returns true for a call that computes the same again from the same arguments, and from the
-    same state of torch's default generator where it draws random numbers."""
+    """Returns true for a call that repeats its results, given the same arguments and, for random
+    numbers, the same state of torch's default generator."""
     target = node.target
     return (
         is_known(target)

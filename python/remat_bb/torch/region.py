@@ -1,8 +1,8 @@
 """Calls of a function that ``torch.compile`` has compiled for a backend of this package.
 
-Dynamo has settings for all functions of a process that would end or drop plans: it keeps eight
-compilations of one piece of code, and runs the ninth as it is; around data parallel modules it
-splits graphs. Within calls of planned functions they are set otherwise.
+Some process-wide settings of Dynamo would end or drop plans. It keeps eight compilations of one
+piece of code, and runs the ninth uncompiled; around data parallel modules it splits graphs. Calls
+of planned functions change these settings.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Region:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """One call of a compiled function: a warning tells of a call that trains without a plan,
-        because Dynamo has handed over no graph."""
+        """One call of a compiled function. Warns if the call trains without a plan because Dynamo
+        passed no graph."""
         before = self.runs
         with _compat.dynamo_for_plans():
             yield
         if self.runs > before or self.told or not torch.is_grad_enabled():
             return
-        # An error on its way out says more.
+        # A pending exception says more than the warning.
         if sys.exc_info()[0] is None:
             self.told = True
             warnings.warn(
@@ -67,7 +67,7 @@ class Region:
 
 
 def _run_once(outputs: Any) -> None:
-    """Makes the backward pass of a graph that has run say why it does not run twice."""
+    """Makes a second backward pass of a graph raise an error with the reason."""
     nodes = [output.grad_fn for output in outputs if isinstance(output, torch.Tensor)]
     for node in _before(nodes):
         if _compat.is_compiled_node(node):
@@ -76,8 +76,8 @@ def _run_once(outputs: Any) -> None:
 
 
 def _before(nodes: list[Any]) -> Iterator[Any]:
-    """Some nodes of autograd, then those right before them: outputs may be views of what a graph
-    has made."""
+    """Some autograd nodes, then their direct predecessors: outputs may be views of a graph's
+    results."""
     nodes = [node for node in nodes if node is not None]
     yield from nodes
     for node in nodes:

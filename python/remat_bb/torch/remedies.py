@@ -1,4 +1,4 @@
-"""Remedies for graphs that are refused, by the words of Dynamo's reason."""
+"""Remedies for refused graphs, by the text of Dynamo's reason."""
 
 from __future__ import annotations
 

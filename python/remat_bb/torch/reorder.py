@@ -25,20 +25,20 @@ VARIANTS = ("sound+rng", "sound")
 
 @dataclass(frozen=True)
 class OrderReport:
-    """Findings of one reordering. All peaks have inputs and constants in them.
+    """Results of one reordering. All peaks include inputs and constants.
 
     Attributes:
         name: Name of the graph.
-        operators: Number of operators that were ordered.
-        before_bytes: Peak of the order in which the graph was.
-        after_bytes: Peak of the order in which it is.
-        bound_bytes: Bytes that no order of these operators needs less than, proven.
-        base_bytes: Memory that is there all the time.
-        changed: True if the order is another one.
-        symbolic: True if sizes are those of the traced example: so are all figures.
+        operators: Number of ordered operators.
+        before_bytes: Peak of the original order.
+        after_bytes: Peak of the present order.
+        bound_bytes: Proven lower bound on the peak of all orders of these operators.
+        base_bytes: Resident memory.
+        changed: True if the order differs from the original.
+        symbolic: True if sizes are symbolic: then all figures are for the traced example.
         seconds: Time of the search.
-        inductor: Inductor's own estimates for the same operators, ``None`` where they were not
-            asked for or could not be had.
+        inductor: Inductor's own estimates for the same operators; ``None`` if not wanted or not
+            available.
     """
 
     name: str
@@ -54,12 +54,12 @@ class OrderReport:
 
     @property
     def gap(self) -> float:
-        """``(after - bound) / after``: 0 where no order is better."""
+        """``(after - bound) / after``: 0 if no order is better."""
         return (self.after_bytes - self.bound_bytes) / max(1, self.after_bytes)
 
     @property
     def saved(self) -> float:
-        """Part of the peak that is saved."""
+        """Saved share of the peak."""
         return 1 - self.after_bytes / max(1, self.before_bytes)
 
     def __str__(self) -> str:
@@ -85,25 +85,26 @@ def reorder(
     threads: int | None = None,
     name: str = "graph",
 ) -> OrderReport:
-    """Puts the operators of a graph into the order in which its peak memory is least.
+    """Puts the operators of a graph in the order of least peak memory.
 
-    The graph is changed in place, as passes of fx do: its nodes are the same, in another order.
-    Results are the same in every bit. Where no better order is found the graph stays as it is.
+    The graph is changed in place, as by passes of fx: it has the same nodes in another order.
+    Results are equal bit by bit. If no better order is found, the graph stays unchanged.
 
     Args:
         graph: A graph of operators of ``torch.ops`` with fake values: a joint graph, a forward or
             backward graph, an inference graph.
-        freeable: Names of inputs that are let go of after their last reader. By default those of a
-            backward graph (one with tangents) that are no inputs of the model: saved tensors.
-        variant: ``sound+rng`` or ``sound``: random numbers may come in another order.
-        workspaces: True if each distinct call is run once on its device, and its workspace counts.
-        inductor: True if the report has Inductor's estimates.
+        freeable: Names of inputs that are freed after their last reader. By default the saved
+            tensors of a backward graph, which has tangents: its inputs that are not inputs of the
+            model.
+        variant: ``sound+rng``, or ``sound`` to allow another order of random numbers.
+        workspaces: True runs each distinct call once on its device and counts its workspace.
+        inductor: True adds Inductor's estimates to the report.
         time_limit: Time of the search, as for :func:`remat_bb.order`; without it the work is fixed.
         threads: Threads of the search.
         name: Name in the report.
 
     Raises:
-        UnsupportedGraph: for a graph that cannot be read; it is as it was.
+        UnsupportedGraph: for a graph that cannot be read; it stays unchanged.
         InvalidArgument: for an unknown variant.
     """
     _check_variant(variant)
@@ -132,10 +133,10 @@ def reordered(
     threads: int | None = None,
     name: str = "graph",
 ) -> OrderReport:
-    """Reorders a graph that was read, as :func:`reorder` does.
+    """Reorders a :class:`Flow`, as :func:`reorder` does.
 
     Args:
-        workspace_bytes: Memory that an operator takes beside inputs and outputs; ``None`` for none.
+        workspace_bytes: Memory that an operator takes besides inputs and outputs; ``None`` for 0.
     """
     document = flow.document(name, workspace_bytes)
     found = search(document, variant=variant, time_limit=time_limit, threads=threads)
@@ -170,11 +171,11 @@ def reordered(
 
 
 def replayed(document: dict[str, Any], order: Sequence[int]) -> int:
-    """Peak of an order, in bytes, by counting what each operator takes and what goes after it.
+    """Peak of an order in bytes, from the memory that each operator allocates and frees.
 
     Args:
-        document: A ``remat-order/1`` document without views and changes in place, as
-            :meth:`Flow.document` writes it.
+        document: A ``remat-order/1`` document of :meth:`Flow.document`, without views and changes
+            in place.
         order: Its operators, each once.
     """
     operators, tensors = document["operators"], document["tensors"]
@@ -203,14 +204,14 @@ class ReorderPass(_compat.CustomGraphPass):
     >>> import torch._inductor.config as config             # doctest: +SKIP
     >>> config.post_grad_custom_post_pass = rt.ReorderPass()  # doctest: +SKIP
 
-    Graphs that cannot be read stay as they are, with a warning.
+    Graphs that cannot be read stay unchanged, with a warning.
 
     Args:
         options: ``variant``, ``workspaces``, ``inductor`` (False by default), ``time_limit`` and
             ``threads``, as for :func:`reorder`.
 
     Attributes:
-        reports: What was found, graph by graph.
+        reports: One report for each graph.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -224,7 +225,7 @@ class ReorderPass(_compat.CustomGraphPass):
         self.reports: list[OrderReport] = []
 
     def __deepcopy__(self, memo: Any) -> ReorderPass:
-        # Inductor copies its configuration; reports belong to the one pass.
+        # Inductor copies its configuration, but all reports belong to one pass.
         return self
 
     def __reduce__(self) -> Any:
@@ -257,11 +258,11 @@ def _check_variant(variant: str) -> None:
 
 
 def measured_workspace(flow: Flow) -> Callable[[Operator], int]:
-    """Workspaces of operators, each distinct call measured once on its device; 0 for what cannot be
-    run by itself.
+    """Workspaces of operators, each distinct call measured once on its device; 0 for calls that
+    cannot run alone.
 
     Raises:
-        UnsupportedGraph: for sizes that are not known.
+        UnsupportedGraph: for unknown sizes.
     """
     if flow.symbolic:
         raise UnsupportedGraph(

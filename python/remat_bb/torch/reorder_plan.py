@@ -17,10 +17,10 @@ from .rewrite import Rewritten
 def reorder_both(
     graphs: Rewritten, costs: Costs, inputs: set[str], threads: int | None = None
 ) -> None:
-    """Puts the operators of the forward and of the backward graph of a plan into the order in which
-    their peak is least, where that of the generated code is less for it.
+    """Puts the operators of the forward and the backward graph of a plan in the order of least
+    peak, if that lowers the peak of the generated code.
 
-    Findings are in ``graphs.reordered``.
+    Stores reports in ``graphs.reordered``.
 
     Args:
         costs: Workspaces of calls.
@@ -46,8 +46,8 @@ def reorder_both(
 
 
 def reorder_inference(module: fx.GraphModule, threads: int | None = None) -> None:
-    """Puts the operators of a graph without gradients into the order in which its peak is least;
-    one that cannot be read stays as it is."""
+    """Puts the operators of a graph without gradients in the order of least peak. A graph that
+    cannot be read stays unchanged."""
     try:
         reorder(module, freeable=(), inductor=False, threads=threads)
     except UnsupportedGraph:
@@ -64,7 +64,7 @@ def _put(module: fx.GraphModule, nodes: list[fx.Node]) -> None:
 
 
 def _freeable(tally: Tally, kept: set[fx.Node]) -> list[str]:
-    """Inputs of a graph that its caller lets go of."""
+    """Inputs of a graph that its caller frees."""
     inputs = (node for node in tally.nodes if node.op == "placeholder")
     return [node.name for node in inputs if tally.size[node] and node not in kept]
 

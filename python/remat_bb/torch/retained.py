@@ -1,8 +1,8 @@
-"""Results that keep more memory than their elements take: the storage of what they were made from.
+"""Results that hold more memory than their elements: the storage of their sources.
 
-A trace gives them a storage of their own size. Losses that torch reduces in place of their terms
-keep the storage of these, and ``copy`` into a view that of the view; others are found when costs
-are measured.
+A trace gives them a storage of their own size. Losses that torch reduces within the storage of
+their terms keep that storage, and ``copy`` into a view keeps the view's whole storage. Measurements
+of costs find other cases.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ REDUCED_IN_PLACE = frozenset(
 
 
 def storages(results: Any, inputs: Iterable[Any]) -> list[int]:
-    """Bytes of the storage of each result of a call that was run; 0 for what is no tensor, and for
-    storages of its inputs and of earlier results."""
+    """Bytes of the storage of each result of a call that was run; 0 for other values, and for
+    storages of inputs and earlier results."""
     seen = {x.untyped_storage()._cdata for x in inputs if _has_storage(x)}
     found = []
     for result in results if isinstance(results, (tuple, list)) else (results,):
@@ -43,12 +43,11 @@ def _has_storage(value: Any) -> bool:
 
 
 def widen(node: fx.Node, sizes: list[int] | None = None) -> None:
-    """Gives results of a call in a trace the storages that they have in a run, where these are
-    larger.
+    """Enlarges the storages of a call's results in a trace to their sizes in a run.
 
     Args:
         node: The call.
-        sizes: Bytes of the storages in a run; ``None`` where it was not run.
+        sizes: Bytes of the storages in a run; ``None`` if the call was not run.
     """
     value = node.meta.get("val")
     if isinstance(value, torch.Tensor):
@@ -65,7 +64,7 @@ def widen(node: fx.Node, sizes: list[int] | None = None) -> None:
 
 
 def _terms_bytes(node: fx.Node, value: torch.Tensor) -> int:
-    """Bytes of the terms of a loss that are reduced in place."""
+    """Bytes of the terms of a loss that torch reduces in their own storage."""
     if node.target not in REDUCED_IN_PLACE or value.dim() > 0:
         return 0
     terms = [
@@ -73,12 +72,12 @@ def _terms_bytes(node: fx.Node, value: torch.Tensor) -> int:
         for part in tree_leaves(node.args[:2])
         if isinstance(part, fx.Node) and isinstance(part.meta.get("val"), torch.Tensor)
     ]
-    # Where nothing is reduced of no dimension, the result is the term.
+    # Without a dimension to reduce, the result is the term.
     return torch.broadcast_shapes(*(t.shape for t in terms)).numel() * value.element_size()
 
 
 def _cloned_bytes(node: fx.Node) -> int:
-    """Bytes of the storage that ``copy`` clones: the whole one of the view that it changes (torch,
+    """Bytes of the storage that ``copy`` clones: the whole storage of the changed view (torch,
     ``clone_preserve_strides``)."""
     if node.target is not torch.ops.aten.copy.default or not isinstance(node.args[0], fx.Node):
         return 0
@@ -87,7 +86,7 @@ def _cloned_bytes(node: fx.Node) -> int:
 
 
 def _widened(value: torch.Tensor, size: int) -> torch.Tensor:
-    """A fake tensor like another one in a storage of at least so many bytes."""
+    """A fake tensor like another one, in a storage of at least ``size`` bytes."""
     if not isinstance(value, _compat.FakeTensor) or value.layout != torch.strided:
         return value
     if not isinstance(value.untyped_storage().nbytes(), int):

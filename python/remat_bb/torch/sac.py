@@ -1,9 +1,8 @@
 """Policies for selective activation checkpointing without ``torch.compile``.
 
-A plan says which tensors of a block the backward pass finds saved. A policy of
-``torch.utils.checkpoint`` says the same by operator and by its place among the calls of that
-operator in the block. The plan is coarser there: what is not saved is computed again for the whole
-block at once, and inputs of blocks are kept.
+A plan determines the saved tensors of each block. A policy of ``torch.utils.checkpoint`` expresses
+the same by operator and by the place among its calls in the block. The policy is coarser: a block
+computes all unsaved tensors again at once, and inputs of blocks are kept.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ class Policies:
 
     Attributes:
         saved: For each block, by its name in the model, the places whose outputs are saved.
-        measured_bytes: Peak of a step with them, as :func:`remat_bb.torch.measure` has it, with
-            parameters, buffers and inputs.
+        measured_bytes: Peak of a step with the policies, measured by
+            :func:`remat_bb.torch.measure`, with parameters, buffers and inputs.
     """
 
     saved: dict[str, frozenset[Place]]
@@ -57,14 +56,14 @@ class Policies:
         saved = self.saved[block]
 
         def contexts() -> Any:
-            # Forward pass and recomputation count apart: neither may end early for the other.
+            # Forward pass and recomputation have separate counts, because either may end early.
             counts: dict[bool, Counter[Any]] = {False: Counter(), True: Counter()}
 
             def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
                 count = counts[bool(ctx.is_recompute)]
                 place = (op, count[op])
                 count[op] += 1
-                # What may have a hidden state runs once.
+                # An operator that may have a hidden state runs once.
                 keep = place in saved or not is_known(op)
                 return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE
 
@@ -73,7 +72,7 @@ class Policies:
         return contexts
 
     def apply(self, model: torch.nn.Module) -> None:
-        """Wraps the blocks of a model; :meth:`remove` takes that back."""
+        """Wraps the blocks of a model; :meth:`remove` undoes it."""
         for name in self.saved:
             block = model.get_submodule(name)
             block.forward = functools.partial(
@@ -82,7 +81,7 @@ class Policies:
             self._undo.append(functools.partial(_restore, block))
 
     def remove(self) -> None:
-        """Takes the wrapping back from all models."""
+        """Removes the wrapping from all models."""
         while self._undo:
             self._undo.pop()()
 
@@ -98,22 +97,23 @@ def checkpoint_policies(
     blocks: str,
     **options: Any,
 ) -> Policies:
-    """Policies of selective checkpointing with which an eager step keeps a budget, by measurement.
+    """Finds policies of selective checkpointing with which the measured peak of an eager step keeps
+    a budget.
 
     Args:
         model: Returns the loss. Its gradients are ``None`` afterwards.
         inputs: Its arguments.
         budget: Bytes or an amount such as ``"6GiB"``.
-        blocks: Names of the blocks in the model, such as ``"layers.*"``; blocks that stand within
-            others of them are left out.
+        blocks: Names of the blocks in the model, such as ``"layers.*"``; nested blocks are left
+            out.
         options: ``costs`` and ``time_limit`` as for :func:`remat_bb.torch.compile`.
 
     Returns:
-        Policies, not applied yet.
+        The policies, not applied yet.
 
     Raises:
-        InvalidArgument: no block has such a name, or no policies were found that keep the budget:
-            it names the least peak that was measured.
+        InvalidArgument: no block has such a name, or no policies were found that keep the budget;
+            the message then has the least measured peak.
     """
     allowed = amount(budget)
     if Settings(allowed, **options).copying() is not None:
@@ -155,7 +155,7 @@ def checkpoint_policies(
 
 
 def _saved(joint: Joint, kept: set[str], names: list[str]) -> dict[str, frozenset[Place]]:
-    """Places of each block whose values are among those that the backward graph takes."""
+    """Places of each block whose values are inputs of the backward graph."""
     saved: dict[str, set[Place]] = {name: set() for name in names}
     counts: dict[str, Counter[Any]] = {name: Counter() for name in names}
     for node in joint.module.graph.nodes:
@@ -167,7 +167,7 @@ def _saved(joint: Joint, kept: set[str], names: list[str]) -> dict[str, frozense
         place = (node.target, counts[block][node.target])
         counts[block][node.target] += 1
         call = joint.call_of.get(node)
-        # Clones that change nothing were taken out, so their places are not known.
+        # Redundant clones were removed from the graph, so the places of clones are unknown.
         if call is None or node.target is torch.ops.aten.clone.default:
             continue
         if any(value.name in kept for value in call.values):

@@ -1,8 +1,9 @@
-"""Sizes and numbers among the inputs of a graph, as Dynamo hands it over.
+"""Sizes and numbers among the inputs of a graph from Dynamo.
 
-A size or an integer that has changed between calls is a symbol, a float that has is a tensor. Plans
-are for fixed sizes, so symbols become constants, and Dynamo compiles anew for the next value. An
-integer that is only computed with, beside floating point tensors, becomes a tensor, as floats do.
+If a size or an integer has changed between calls, it is a symbol; a changed float is a tensor.
+Plans are for fixed sizes, so symbols become constants, and Dynamo compiles again for the next
+value. An integer that only enters arithmetic with floating point tensors becomes a tensor, as
+floats do.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ FUNCTIONS = {torch.sym_float, torch.sym_max, torch.sym_min} | {
 
 
 def settle(module: fx.GraphModule) -> None:
-    """Makes constants of all symbols in a graph of Dynamo's, but for integers that can be tensors.
+    """Makes constants of all symbols in a graph of Dynamo, except for integers that can be tensors.
 
-    Dynamo guards the constants: another size or integer is another compilation.
+    Dynamo guards the constants: another size or integer causes another compilation.
     """
     for node in module.graph.nodes:
         for value in tree_leaves(node.meta.get("example_value")):
@@ -64,14 +65,13 @@ def _sizes(tensor: torch.Tensor) -> Iterator[Any]:
 
 
 def _fix(size: Any) -> None:
-    """Makes a symbol a constant; sizes that depend on data stay, and are refused later."""
+    """Makes a symbol a constant. Sizes that depend on data stay, and are refused later."""
     if isinstance(size, torch.SymInt) and not _compat.depends_on_data(size):
         int(size)
 
 
 def _is_factor(number: fx.Node) -> bool:
-    """Returns true for a number that is added to floating point tensors, or multiplied with them,
-    and has no other use."""
+    """Returns true for a number whose only use is arithmetic with floating point tensors."""
     for user in number.users:
         name = user.target if user.op == "call_method" else None
         known = user.target in FUNCTIONS if user.op == "call_function" else name in ARITHMETIC
@@ -97,8 +97,8 @@ def _is_floating(node: fx.Node) -> bool:
 
 
 def plain_numbers(graph: fx.Graph) -> None:
-    """Writes symbols of a joint graph that are constants as numbers, and keeps all digits of those
-    that become tensors."""
+    """Writes constant symbols of a joint graph as numbers, and keeps all digits of numbers that
+    become tensors."""
     for node in list(graph.nodes):
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -106,7 +106,7 @@ def plain_numbers(graph: fx.Graph) -> None:
             if constant is not None:
                 node.replace_all_uses_with(constant, propagate_meta=False)
         elif node.target is torch.ops.aten.scalar_tensor.default and is_number(node):
-            # torch's pass takes the default type, whose 24 bits are too few for integers.
+            # torch's pass uses the default type, whose 24 bits are too few for integers.
             if "dtype" not in node.kwargs and isinstance(value, _compat.FakeTensor):
                 node.kwargs = {**node.kwargs, "dtype": torch.float64}
                 with value.fake_mode:
@@ -114,7 +114,7 @@ def plain_numbers(graph: fx.Graph) -> None:
 
 
 def is_number(node: fx.Node) -> bool:
-    """Returns true for a tensor that is made of a number of the caller's."""
+    """Returns true for a tensor made from a number of the caller."""
     return node.target is torch.ops.aten.scalar_tensor.default and any(
         isinstance(argument.meta.get("val"), torch.SymInt) for argument in node.all_input_nodes
     )

@@ -1,4 +1,4 @@
-"""Plans of an instance: of an earlier process, of the solver, or of a known strategy."""
+"""Plans of an instance, from an earlier process, the solver, or a known strategy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def searched(
     share: float,
     options: dict[str, Any],
 ) -> _native.Plan:
-    """The plan of an earlier process that was proven best, or a new one, which is kept.
+    """A plan of an earlier process that was proven optimal, or a new one, which is stored.
 
     Args:
         device: The GPU that the step runs on; ``None`` for the processor.
@@ -45,7 +45,7 @@ def searched(
         return entry.plan
     searches = 0
     if entry is not None:
-        # Another search than those before it; solves with copies have no starts.
+        # The next search differs from earlier ones. Solves with copies take no starts.
         searches = entry.searches
         starts = [entry.plan] if settings.offload is None else []
         options = {**options, "seed": searches, "starts": starts}
@@ -64,7 +64,7 @@ def keep(
     share: float,
     plan: _native.Plan,
 ) -> None:
-    """Keeps a plan in place of the one that :func:`searched` has found."""
+    """Stores a plan in place of the result of :func:`searched`."""
     place = _entry(settings, device, plan.instance, budget, share)
     if place is not None:
         plan_cache.store(place, plan, 2)
@@ -77,7 +77,7 @@ def _entry(
     budget: int,
     share: float,
 ) -> pathlib.Path | None:
-    """Place of a plan in the cache; ``None`` without one."""
+    """Path of a plan in the cache; ``None`` without a cache."""
     folder = plan_cache.folder(settings.plan_cache)
     if folder is None:
         return None
@@ -93,10 +93,10 @@ def _entry(
 
 
 def _solved(instance: _native.Instance, budget: int, options: dict[str, Any]) -> _native.Plan:
-    """The plan that the solver finds within its limits, or that of a known strategy.
+    """A plan of the solver within its limits, or else of a known strategy.
 
     Raises:
-        LimitReached: neither has one.
+        LimitReached: neither finds a plan.
     """
     try:
         return solve(instance, budget, formulation="checkmate", **options)

@@ -1,4 +1,4 @@
-"""Compiled functions and modules, which are called as their originals."""
+"""Compiled functions and modules, which are called like the originals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBERS = itertools.count(1)
 
 
 class Step:
-    """A compiled function: call it as the original. :func:`compile` makes one.
+    """A compiled function, made by :func:`compile`. It is called like the original.
 
     The step of a module is a module of the same class, :class:`ModuleStep`.
 
@@ -45,7 +45,7 @@ class Step:
         compiled = torch.compile(_entry(function), backend=make(planner), fullgraph=True)
         own = {"function": function, "_planner": planner, "_make": make, "_compiled": compiled}
         for name, value in own.items():
-            # Modules keep what is set in another way.
+            # Modules have their own way of setting attributes.
             object.__setattr__(self, name, value)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -53,7 +53,7 @@ class Step:
             return self._compiled(*arguments, **options)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # Compiled code does not travel: a copy is compiled when it is called.
+        # Compiled code is not pickled: a copy compiles at its first call.
         return step_of, (self.function, self._planner.fresh(), self._make)
 
     def __deepcopy__(self, memo: Any) -> Step:
@@ -71,7 +71,7 @@ class Step:
         """Report of the latest compilation.
 
         Raises:
-            RematError: it was not called yet, or only without gradients.
+            RematError: the step was not called yet, or only without gradients.
         """
         if not self.reports:
             raise RematError(
@@ -83,9 +83,8 @@ class Step:
 class ModuleStep(Step):
     """The step of a module: a module of the same class that shares all state with the original.
 
-    Parameters, buffers, children, modes and methods are those of the original, under the same
-    names; calls, and calls of ``forward``, are those of the step. Hooks of the module are part of
-    it.
+    Parameters, buffers, children, modes and methods are shared with the original, under the same
+    names. Calls, and calls of ``forward``, run the step. Hooks of the module are part of it.
     """
 
     __slots__ = ()
@@ -128,8 +127,8 @@ def _class_of(original: type) -> type:
 
 
 def _entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that calls another one, with code of its own: Dynamo keeps what it has compiled by
-    code, so that steps of one class do not share a cache, and it goes with the step."""
+    """A function with its own code that calls another one. Dynamo caches compilations by code, so
+    steps of one class do not share a cache, and the cache ends with the step."""
 
     def step(*arguments: Any, **options: Any) -> Any:
         return function(*arguments, **options)
@@ -142,7 +141,7 @@ def _entry(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Raises errors of this package as they are, and says what a graph break means."""
+    """Raises errors of this package without torch's wrapper, and explains graph breaks."""
     try:
         yield
     except _compat.BackendCompilerFailed as error:

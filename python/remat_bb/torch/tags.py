@@ -1,9 +1,9 @@
-"""Tags that ``torch.utils.checkpoint`` leaves in a joint graph, where they are to be kept.
+"""Handling of the tags of ``torch.utils.checkpoint`` in a joint graph.
 
-The plan decides by itself what is computed again (``tags="plan"``). With ``tags="keep"`` it decides
-about the rest only: what a policy says must be saved is never computed again, and what a region
-computes again is not kept from the forward to the backward pass. The latter is written into the
-graph: readers in the backward pass read a copy of the operator that stands there.
+With ``tags="plan"`` the plan chooses all recomputations. With ``tags="keep"`` it chooses only among
+untagged values. Values that a policy must save are never recomputed, and values that a region
+recomputes are not kept from the forward to the backward pass. The graph expresses that: readers in
+the backward pass read a copy of the operator within the backward pass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def check(choice: str) -> None:
     """Checks an option.
 
     Raises:
-        InvalidArgument: it is none of :data:`CHOICES`.
+        InvalidArgument: the option is not one of :data:`CHOICES`.
     """
     if choice not in CHOICES:
         raise InvalidArgument(
@@ -35,16 +35,17 @@ def check(choice: str) -> None:
 
 
 def must_save(node: fx.Node) -> bool:
-    """Returns true if a policy says that an operator's outputs are to be saved."""
+    """Returns true if a policy saves an operator's outputs."""
     return node.meta.get("recompute") is CheckpointPolicy.MUST_SAVE
 
 
 def split(module: fx.GraphModule) -> None:
-    """Gives readers in the backward pass copies of what checkpointed regions compute again.
+    """Gives readers in the backward pass copies of operators that checkpointed regions recompute.
 
-    As torch does, the last value of a region that another region reads is saved instead. Operators
+    As in torch, the last value of a region that another region reads is saved instead. Operators
     that draw random numbers are not copied: the plan decides whether they run again, with the same
-    numbers. Nor are those that communicate, change something or are not known to be pure.
+    numbers. Operators that communicate, change tensors or are not known to be pure are not copied
+    either.
     """
     _compat.cleanup_recompute_tags(module, is_default_partition=False)
     backward: set[fx.Node] = set()
@@ -63,7 +64,7 @@ def split(module: fx.GraphModule) -> None:
         if node in backward or not _is_repeated(node):
             return node
         if node not in copies:
-            # Arguments are copied first, so that they stand before.
+            # Arguments are copied first, so they come before the copy.
             parts = {argument: copied(argument) for argument in node.all_input_nodes}
             with module.graph.inserting_before(readers[0]):
                 copy = module.graph.node_copy(node, parts.__getitem__)
@@ -79,7 +80,7 @@ def split(module: fx.GraphModule) -> None:
 
 
 def _is_repeated(node: fx.Node) -> bool:
-    """Returns true for what a region computes again."""
+    """Returns true for a node that a region recomputes."""
     if node.op != "call_function":
         return False
     if _compat.is_getitem(node):

@@ -1,4 +1,4 @@
-"""A compiled graph at run time: with the plan for what is there when it is called."""
+"""Choice of a compiled graph at run time, with the plan for the present gradients."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Variant:
 
     Attributes:
         run: The graph.
-        report: The report of its plan; ``None`` where nothing needs gradients.
-        changed: Numbers of the inputs that it changes; ``None`` where they are not known.
+        report: The report of its plan; ``None`` if no tensor needs gradients.
+        changed: Numbers of the inputs that it changes; ``None`` if unknown.
     """
 
     run: Callable[..., Any]
@@ -29,14 +29,14 @@ class Variant:
 
 
 class Variants:
-    """A graph of Dynamo's, compiled: anew for steps that add to gradients of earlier ones, where
-    the plan without them needs more than the budget then.
+    """A compiled graph of Dynamo. It is compiled again for steps that add to gradients of earlier
+    ones, if the plan without these would then exceed the budget.
 
     Args:
         compiled: Compiles the graph for some inputs.
         inputs: The inputs at compile time.
         planner: Makes its plans.
-        strict: True if a budget that cannot be kept by such steps is an error.
+        strict: True raises an error if such steps cannot keep the budget.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Steps of compiled graphs, watched: their measured peak against the budget."""
+"""Watching of steps of compiled graphs: the measured peak against the budget."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ WARNED_AGAIN = 1.01
 
 
 class Watch:
-    """A watch on steps of one plan: the first, second, fourth, eighth, ... and the first that adds
-    to gradients of earlier ones.
+    """A watch on steps of one plan: the first, second, fourth, eighth, ... and the first step that
+    adds to gradients of earlier ones.
 
-    On the processor the allocator's events are recorded, on a GPU the counter of its peak is set
-    back. Other steps run as they were compiled.
+    On the processor it records events of the allocator, on a GPU it resets the peak counter. Other
+    steps run unchanged.
 
     Args:
-        report: The plan's report: its ``measured_bytes`` are the most that was measured.
-        strict: True if a peak above the budget is an error, false if it is a warning.
+        report: The plan's report; its ``measured_bytes`` become the largest measured peak.
+        strict: True raises an error for a peak above the budget, false warns.
     """
 
     def __init__(self, report: Report, strict: bool) -> None:
@@ -44,12 +44,12 @@ class Watch:
         self.peak = 0
         self.present = 0
         self.beside = 0
-        # Memory that the forward pass of the step that is watched has left; None for other steps.
+        # Memory left by the forward pass of a watched step; None for other steps.
         self.held: int | None = None
         self.warned = 0
 
     def over(self, run: Run, is_backward: bool) -> Run:
-        """A pass that is watched where its step is."""
+        """The pass with a watch, active only in watched steps."""
 
         def watched(arguments: Any) -> Any:
             return self._backward(run, arguments) if is_backward else self._forward(run, arguments)
@@ -58,7 +58,7 @@ class Watch:
         return watched
 
     def _is_due(self, arguments: Any) -> bool:
-        # A pass within another one, or beside a profiler of the user's, is not measured.
+        # A pass within another one, or under a user's profiler, is not measured.
         if _compat.is_profiled():
             return False
         self.steps += 1
@@ -79,7 +79,7 @@ class Watch:
             self.beside = torch.cuda.memory_allocated(self.device) - self._before()
             self.held = 0
             return run(arguments)
-        # What is garbage before the step is not to be let go of in it.
+        # Collects garbage now, so that the step does not free it.
         gc.collect()
         with _compat.traced_memory() as events:
             found = run(arguments)
@@ -102,7 +102,7 @@ class Watch:
         return found
 
     def _before(self) -> int:
-        """Memory that the plan takes to be there before the step, with the gradients that are."""
+        """The plan's memory before the step, with the gradients that are actually present."""
         return self.report.fixed_bytes - self.report.accumulated_bytes + self.present
 
     def _judge(self, measured: int) -> None:
