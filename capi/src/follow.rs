@@ -2,15 +2,14 @@
 
 use crate::codes;
 use crate::roomy::Caller;
-use remat_lp::Sense;
 use remat_models::program::{Answer, Col, Kind, Point, Program, Watcher};
+use remat_report::search_log::{Ending, Head, SearchTable, Snapshot};
 use remat_solver::mip::Progress;
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Seconds between two log lines of the search.
+/// Seconds between two rows without a better point.
 const LOG_SECONDS: f64 = 1.0;
 
 /// A snapshot of the search, as the header declares it.
@@ -86,8 +85,17 @@ pub struct Follower {
     /// The thread that runs the callbacks.
     caller: Caller,
     stop: Arc<AtomicBool>,
-    /// Seconds at the last log line of the search.
-    logged: Mutex<f64>,
+    table: Mutex<LogState>,
+}
+
+/// The table of a log, and its last row.
+#[derive(Default)]
+struct LogState {
+    rows: SearchTable,
+    /// Seconds of the last row.
+    logged: f64,
+    /// Objective in the last row.
+    best: Option<f64>,
 }
 
 impl Follower {
@@ -100,20 +108,23 @@ impl Follower {
             callbacks,
             caller,
             stop,
-            logged: Mutex::new(0.0),
+            table: Mutex::default(),
         }
     }
 
-    fn line(&self, line: impl FnOnce() -> String) {
+    /// Passes each line of a text on.
+    fn log(&self, text: impl FnOnce() -> String) {
         let (Some(log), user) = self.callbacks.log else {
             return;
         };
-        let line = CString::new(line().replace('\0', " ")).unwrap_or_default();
-        self.caller.run(move || {
-            // SAFETY: the user's function, with the user's pointer and a text that outlives the
-            // call.
-            unsafe { log(line.as_ptr(), user.pointer()) };
-        });
+        for line in text().lines() {
+            let line = CString::new(line.replace('\0', " ")).unwrap_or_default();
+            self.caller.run(move || {
+                // SAFETY: the user's function, with the user's pointer and a text that outlives the
+                // call.
+                unsafe { log(line.as_ptr(), user.pointer()) };
+            });
+        }
     }
 
     /// Ends the solve if a callback requests it.
@@ -123,60 +134,72 @@ impl Follower {
         }
     }
 
-    /// Logs the program's size.
-    pub fn begin(&self, program: &Program) {
-        self.line(|| {
+    /// Logs the program's name and size, and the settings that differ from their defaults.
+    pub fn begin(&self, program: &Program, settings: Vec<(String, String)>) {
+        self.log(|| {
             let whole = |&col: &Col| program.kind(col).is_ok_and(Kind::is_integer);
-            let sense = match program.sense() {
-                Sense::Minimise => "minimise",
-                Sense::Maximise => "maximise",
+            let head = Head {
+                name: program.name().into(),
+                rows: program.num_rows(),
+                columns: program.num_cols(),
+                integers: program.cols().filter(whole).count(),
+                nonzeros: program.num_nonzeros(),
+                settings,
             };
-            format!(
-                "{sense}: {} rows, {} columns, {} of them integer, {} nonzeros",
-                program.num_rows(),
-                program.num_cols(),
-                program.cols().filter(whole).count(),
-                program.num_nonzeros()
-            )
+            head.text()
         });
     }
 
     /// Logs the end of the solve.
     pub fn end(&self, answer: Option<&Answer>) {
         let Some(answer) = answer else { return };
-        self.line(|| {
+        self.log(|| {
             let status = codes::words(codes::of_ending(answer.ending)).unwrap_or_default();
-            let mut line = status.to_string_lossy().into_owned();
-            // Writing to a String cannot fail.
-            if let Some(point) = answer.points.first() {
-                let _ = write!(line, ", objective {}", point.objective);
-            }
-            let info = &answer.info;
-            let _ = write!(
-                line,
-                ", bound {}, {} nodes, {} iterations, {:.2} s",
-                answer.bound, info.nodes, info.lp_iterations, info.seconds
-            );
-            line
+            let ending = Ending {
+                status: &status.to_string_lossy(),
+                objective: answer.points.first().map(|point| point.objective),
+                bound: Some(answer.bound),
+                gap: Some(answer.gap()),
+                nodes: answer.info.nodes,
+                lp_iterations: answer.info.lp_iterations,
+                seconds: answer.info.seconds,
+            };
+            ending.text()
         });
+    }
+
+    /// Logs a row of the table.
+    fn row(&self, look: &Progress, found_by: Option<&str>) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.logged = look.seconds;
+        let text = table.rows.row(&Snapshot {
+            nodes: look.nodes,
+            open: look.open,
+            lp_iterations: Some(look.lp_iterations),
+            bound: Some(look.dual_bound),
+            objective: look.objective,
+            gap: look.objective.map(|best| gap(best, look.dual_bound)),
+            seconds: look.seconds,
+            found_by,
+        });
+        drop(table);
+        self.log(|| text);
     }
 }
 
 impl Watcher for Follower {
     fn progress(&self, look: &Progress) -> bool {
-        {
-            let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-            if look.seconds >= *logged + LOG_SECONDS {
-                *logged = look.seconds;
-                self.line(|| {
-                    let best = look.objective;
-                    let best = best.map_or("no point".into(), |v| format!("objective {v}"));
-                    format!(
-                        "{:.1} s: {best}, bound {}, {} nodes, {} open",
-                        look.seconds, look.dual_bound, look.nodes, look.open
-                    )
-                });
-            }
+        let logged = {
+            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+            (table.logged, table.best)
+        };
+        let is_better = look.objective.is_some() && look.objective != logged.1;
+        if is_better || look.seconds >= logged.0 + LOG_SECONDS {
+            self.table
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .best = look.objective;
+            self.row(look, is_better.then_some(""));
         }
         if let (Some(callback), user) = self.callbacks.progress {
             let look = RematProgress {
@@ -196,7 +219,6 @@ impl Watcher for Follower {
     }
 
     fn incumbent(&self, point: &Point) {
-        self.line(|| format!("new point: objective {}", point.objective));
         let (Some(callback), user) = self.callbacks.incumbent else {
             return;
         };
@@ -208,6 +230,14 @@ impl Watcher for Follower {
             unsafe { callback(objective, count, x.as_ptr(), user.pointer()) }
         };
         self.told(self.caller.run(call));
+    }
+}
+
+/// The difference of objective and bound, as a share of the objective.
+fn gap(objective: f64, bound: f64) -> f64 {
+    match objective == bound {
+        true => 0.0,
+        false => (objective - bound).abs() / objective.abs().max(1e-10),
     }
 }
 

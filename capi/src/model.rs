@@ -107,7 +107,7 @@ impl Model {
     pub fn solve(&self) -> Result<(), Trouble> {
         let begun = Instant::now();
         let stop = Arc::new(AtomicBool::new(false));
-        let (program, mut settings, callbacks, log) = {
+        let (program, mut settings, callbacks, options) = {
             let mut state = self.state()?;
             state.answer = None;
             let settings = ProgramSettings {
@@ -117,13 +117,13 @@ impl Model {
             };
             let program = state.program.clone();
             state.running = Some(stop.clone());
-            (program, settings, state.callbacks, state.options.log)
+            (program, settings, state.callbacks, state.options.clone())
         };
         let running = Running { model: self };
         settings.model.mip.limits.interrupt = Some(stop.clone());
         let mut answer = on_roomy_thread(|caller| {
-            let follower = Arc::new(Follower::new(callbacks, log, stop, caller));
-            follower.begin(&program);
+            let follower = Arc::new(Follower::new(callbacks, options.log, stop, caller));
+            follower.begin(&program, options.differing());
             let answer = solve_program(&program, &settings, follower.clone());
             follower.end(answer.as_ref().ok());
             answer

@@ -101,7 +101,54 @@ enum SettingPlace<'a> {
     Text(&'a mut String),
 }
 
+/// Names of all options.
+const NAMES: [&str; 23] = [
+    "time_limit",
+    "relative_gap",
+    "absolute_gap",
+    "cutoff",
+    "feasibility_tolerance",
+    "integrality_tolerance",
+    "optimality_tolerance",
+    "threads",
+    "seed",
+    "node_limit",
+    "iteration_limit",
+    "work_limit",
+    "memory_limit",
+    "pool_size",
+    "presolve",
+    "cuts",
+    "heuristics",
+    "recognise",
+    "opportunistic",
+    "exact",
+    "log",
+    "algorithm",
+    "node_selection",
+];
+
 impl Options {
+    /// Names and values of the options that differ from their defaults.
+    pub fn differing(&self) -> Vec<(String, String)> {
+        let default = Options::default();
+        let mut found = Vec::new();
+        for name in NAMES {
+            if let (Ok(value), Ok(usual)) = (self.get(name), default.get(name))
+                && value != usual
+            {
+                let text = match value {
+                    Value::Double(value) => remat_report::number(value),
+                    Value::Int(value) => value.to_string(),
+                    Value::Bool(value) => value.to_string(),
+                    Value::Text(value) => value,
+                };
+                found.push((name.to_owned(), text));
+            }
+        }
+        found
+    }
+
     fn place(&mut self, name: &str) -> Option<SettingPlace<'_>> {
         use SettingPlace::{Bool, Double, Int, Text};
         Some(match name {

@@ -38,7 +38,7 @@ fn changed(command: &[String], long: &str, short: char, value: &str) -> Option<S
 }
 
 /// A word in single quotes where a shell would read anything else than its letters.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.into(),

@@ -64,7 +64,7 @@ impl Kind {
 
     fn words(self) -> &'static str {
         match self {
-            Kind::Weights => "a file of weights, without a training graph",
+            Kind::Weights => "weights",
             Kind::Onnx => "an ONNX model",
             Kind::Program => "a linear or integer program",
             Kind::Instance => "a training graph",
@@ -93,7 +93,7 @@ impl Kind {
 
     fn wrong(self, file: &str, wanted: &str) -> Failure {
         Failure::Usage {
-            problem: format!("{file}: {}, not {wanted}", self.words()),
+            problem: format!("{file} holds {}, not {wanted}", self.words()),
             remedy: self.remedy(file),
         }
     }

@@ -9,6 +9,7 @@
 //! | [`commands`] | one file a subcommand |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
+//! | [`colour`] | colours of results on a terminal |
 //! | [`visible`] | names out of files on a terminal |
 //! | [`stand_in`] | command lines of other solvers |
 //! | [`interrupt`] | Ctrl-C |
@@ -28,6 +29,7 @@
 pub mod again;
 pub mod allocator;
 pub mod arguments;
+pub mod colour;
 pub mod commands;
 pub mod door;
 pub mod errors;

@@ -18,6 +18,7 @@ from ._programs import Answer as Answer
 from ._programs import Iis as Iis
 from ._programs import Program as Program
 from ._programs import ProgramProgress as ProgramProgress
+from ._programs import SearchLog as SearchLog
 from ._programs import Stop as Stop
 from ._types import (
     BaselinesOptions,

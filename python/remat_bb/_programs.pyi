@@ -304,6 +304,22 @@ class Iis:
     def lower(self) -> list[int]:
         """Handles of columns whose lower bound is a member."""
 
+class SearchLog:
+    """The text of a solve's log: a head, rows of a table, an end."""
+
+    def __new__(cls) -> SearchLog: ...
+    def head(self, program: Program, settings: list[tuple[str, str]]) -> str:
+        """The version, the size of a program, and the settings that differ from their defaults."""
+
+    def row(self, snapshot: ProgramProgress) -> str:
+        """The row of a snapshot, marked where its objective is new.
+
+        A header comes before the first.
+        """
+
+    def ending(self, answer: Answer) -> str:
+        """The status, objective, bound and gap of an answer, and the work that it took."""
+
 class Stop:
     """A flag that any thread can set to end a solve with the best point so far."""
 

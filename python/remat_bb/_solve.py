@@ -62,7 +62,7 @@ def solve(
         instance: An :class:`Instance`, or anything that makes one.
         budget: Memory of the whole step with fixed memory (parameters, input, parameter gradients):
             bytes, an amount such as ``"6GiB"``, or a share of the peak without recomputation such
-            as ``"60%"``.
+            as ``"60%"``. ``"least"`` searches the least budget with a plan first.
         starts: Plans to start from. With ``offload`` they may copy as well, and their link may
             differ.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling

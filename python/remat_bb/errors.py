@@ -93,12 +93,14 @@ class InfeasibleBudget(RematError):
         budget_bytes: The budget.
         needed_bytes: Bytes that the operator ``node`` needs by itself: its inputs, its output and
             fixed memory. No plan of the formulation fits into less. ``None`` for other proofs.
+        known_bytes: The least budget for which a plan is known; ``None`` if there is no plan.
         node: The operator with that need.
         because: The proof as text, if any.
     """
 
     budget_bytes: int
     needed_bytes: int | None
+    known_bytes: int | None
     node: str | None
     because: str | None
 
@@ -110,12 +112,14 @@ class InfeasibleBudget(RematError):
         remedy: str | None = None,
         budget_bytes: int = 0,
         needed_bytes: int | None = None,
+        known_bytes: int | None = None,
         node: str | None = None,
         because: str | None = None,
     ) -> None:
         super().__init__(message, place=place, remedy=remedy)
         self.budget_bytes = budget_bytes
         self.needed_bytes = needed_bytes
+        self.known_bytes = known_bytes
         self.node = node
         self.because = because
 

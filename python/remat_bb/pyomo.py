@@ -50,6 +50,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from ._dropin import reform, running
+from ._dropin.log import Log
 from ._dropin.options import Settings
 from ._native import Answer, Program, __version__
 
@@ -210,9 +211,11 @@ class Remat(SolverBase):
                 starts = built.start()
             StaleFlagManager.mark_all_as_stale()
             timer.start("optimize")
-            log = running.Log(TeeStream(text, *config.tee).STDOUT if config.tee else text)
+            settings = self._settings(config)
             try:
-                answer = running.solve(built.program, self._settings(config), starts, log)
+                with TeeStream(text, *config.tee) as tee:
+                    log = Log.to(tee.STDOUT)
+                    answer = running.solve(built.program, settings, starts, log)
             finally:
                 timer.stop("optimize")
             results = _results(model, built, answer)

@@ -28,6 +28,18 @@ pub fn budget(value: &Bound<'_, PyAny>) -> PyResult<Budget> {
     Ok(text.parse::<Budget>().map_err(Trouble::from)?)
 }
 
+/// A budget; `None` for the word `least`.
+///
+/// # Errors
+/// As [`budget`].
+pub fn budget_or_least(value: &Bound<'_, PyAny>) -> PyResult<Option<Budget>> {
+    let word = value.cast::<PyString>();
+    match word.is_ok_and(|word| word.to_string().trim() == "least") {
+        true => Ok(None),
+        false => budget(value).map(Some),
+    }
+}
+
 /// A number as text, without decimals if it is whole; `None` for anything else.
 pub fn number_text(value: &Bound<'_, PyAny>) -> Option<String> {
     if value.is_instance_of::<PyBool>() {

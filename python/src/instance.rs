@@ -7,7 +7,7 @@ use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use remat_bb::failure::Failure;
-use remat_bb::files;
+use remat_bb::{door, files};
 use remat_formulations::AnyFormulation;
 use remat_instances::zoo::{self, ModelSpec};
 use remat_instances::{budget, write_instance};
@@ -59,8 +59,14 @@ pub fn of(source: &Bound<'_, PyAny>) -> PyResult<remat_instances::Instance> {
     if !document.is_instance_of::<PyDict>() {
         let kind = source.get_type().name()?;
         let message = format!("{OBJECT}: an object of type {kind}");
-        let remedy = "give a path, \"zoo:MODEL\", a dictionary as in a remat-instance/1 file, or a \
-                      networkx.DiGraph";
+        let is_module = source.hasattr("forward")? && source.hasattr("parameters")?;
+        let remedy = match is_module {
+            true => "plan a PyTorch model with remat_bb.torch.compile(model, budget=\"60%\")",
+            false => {
+                "give a path, \"zoo:MODEL\", a dictionary as in a remat-instance/1 file, or a \
+                 networkx.DiGraph"
+            }
+        };
         return Err(Trouble::new("InvalidInstance", message)
             .at(OBJECT)
             .remedy(remedy)
@@ -106,6 +112,13 @@ fn of_file(path: &Path) -> Result<remat_instances::Instance, Trouble> {
                 problem,
             },
             (other, _) => other,
+        }
+    })?;
+    door::instance(path, &input).map_err(|failure| {
+        let trouble = Trouble::from(failure);
+        Trouble {
+            class: "InvalidInstance",
+            ..trouble
         }
     })?;
     parsed(&input.name, &input.bytes, false)

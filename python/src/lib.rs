@@ -105,6 +105,8 @@ mod _native {
     #[pymodule_export]
     use crate::program::iis::Iis;
     #[pymodule_export]
+    use crate::program::log::SearchLog;
+    #[pymodule_export]
     use crate::program::solving::Stop;
     #[pymodule_export]
     use crate::relay::Progress;

@@ -7,19 +7,20 @@ use crate::trouble::{Detail, Trouble};
 use crate::{arguments, asked};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use remat_formulations::Solve;
+use remat_formulations::{AnyFormulation, Solve};
 use remat_formulations::bound::check_budget;
 use remat_formulations::options::SolveOptions;
-use remat_formulations::solve::{AnyPlan, Solution};
+use remat_formulations::solve::{AnyPlan, AnySolvable, LeastBudget, Solution};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_search::{Progress as Look, Status};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A requested solve.
 struct Question {
     instance: Instance,
-    budget: Budget,
+    /// The budget; `None` asks for the least one with a plan.
+    budget: Option<Budget>,
     /// Plans to start from, with their graphs.
     starts: Vec<(AnyPlan, Instance)>,
     options: SolveOptions,
@@ -28,20 +29,45 @@ struct Question {
 impl Question {
     fn answer(&self, relay: &Relay) -> Result<Solution, Trouble> {
         let formulation = self.options.suiting(&self.instance)?;
-        let mut solve = Solve::of(formulation, self.budget)
+        let mut settings = self.options.settings();
+        settings.begun = Some(Instant::now());
+        let (budget, least) = match self.budget {
+            Some(budget) => (budget, None),
+            None => {
+                let solvable = self.solvable(&formulation);
+                let least = LeastBudget::known(&solvable, relay)?;
+                let least = least.search(&solvable, &settings, relay)?;
+                let known = least.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes);
+                let bytes = known.unwrap_or(least.bound_bytes);
+                (Budget::Bytes(bytes), least.plan)
+            }
+        };
+        let instance = formulation.instance().clone();
+        let mut solve = Solve::of(formulation, budget)
             .options(&self.options)
+            .settings(settings)
             .listener(relay);
+        if let Some((plan, _)) = least {
+            solve = solve.start_from(plan, &instance);
+        }
         for (plan, view) in &self.starts {
             solve = solve.start_from(plan.clone(), view);
         }
         Ok(solve.run()?)
     }
 
+    fn solvable(&self, formulation: &AnyFormulation) -> AnySolvable {
+        AnySolvable::of(formulation.clone(), self.options.copies())
+    }
+
     /// The plan of a solution.
     fn plan(&self, solution: &Solution, interrupted: bool) -> Result<Plan, Trouble> {
         let Some((document, replay)) = solution.document().zip(solution.replay()) else {
             return Err(match solution.status {
-                Status::Infeasible => infeasible(solution),
+                Status::Infeasible => {
+                    let solvable = self.solvable(solution.formulation());
+                    infeasible(solution, &LeastBudget::known(&solvable, &())?)
+                }
                 _ => limit(solution, self.options.time_limit),
             });
         };
@@ -60,8 +86,8 @@ impl Question {
     }
 }
 
-/// The error of an infeasible budget, with its reason.
-fn infeasible(solution: &Solution) -> Trouble {
+/// The error of an infeasible budget, with its reason and the least budget that is known.
+fn infeasible(solution: &Solution, least: &LeastBudget) -> Trouble {
     let budget_bytes = solution.budget_bytes();
     let small = match solution.formulation().semantics().chooses_implementations() {
         true => None,
@@ -71,14 +97,13 @@ fn infeasible(solution: &Solution) -> Trouble {
     let reason = because.map_or(String::new(), |words| format!(": {words}"));
     let budget = format_bytes(budget_bytes);
     let message = format!("no stage schedule in this order fits the budget of {budget}{reason}");
-    let mut remedy = match &small {
-        Some(small) => {
-            let needed = small.needed_bytes;
-            format!(
-                "give more than that: under checkmate no plan fits into less than {needed} bytes"
-            )
-        }
-        None => "give more memory".into(),
+    let known = least.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes);
+    let mut remedy = match known {
+        Some(known) => format!(
+            "a plan is known for budget={known} ({}); budget=\"least\" searches for less",
+            format_bytes(known)
+        ),
+        None => "give more memory, or budget=\"least\"".into(),
     };
     if may_mean_percent(budget_bytes, solution.plain().peak_bytes) {
         remedy +=
@@ -92,6 +117,7 @@ fn infeasible(solution: &Solution) -> Trouble {
             "needed_bytes",
             Detail::Count(small.as_ref().map(|s| s.needed_bytes)),
         )
+        .detail("known_bytes", Detail::Count(known))
         .detail("node", Detail::Text(small.map(|s| s.name.into())))
         .detail("because", Detail::Text(because.map(str::to_owned)))
 }
@@ -138,7 +164,7 @@ pub fn solve(
     };
     let question = Question {
         instance: asked::linked(&options, crate::instance::of(instance)?)?,
-        budget: arguments::budget(budget)?,
+        budget: arguments::budget_or_least(budget)?,
         starts: match &starts {
             Some(starts) => members("starts", starts, "a list of plans", start)?,
             None => Vec::new(),

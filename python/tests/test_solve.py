@@ -111,7 +111,7 @@ def test_an_infeasible_budget_tells_its_proof(chain):
     error = caught.value
     assert error.budget_bytes == 1000
     assert error.node in chain.nodes and f"({error.node})" in str(error)
-    assert error.because in str(error) and str(error.needed_bytes) in error.remedy
+    assert error.because in str(error) and str(error.known_bytes) in error.remedy
     with pytest.raises(InfeasibleBudget):
         solve(chain, error.needed_bytes - 1)
     assert not isinstance(error, ValueError)

@@ -1,16 +1,18 @@
 //! `remat-bb explain`
 
 mod departures;
+mod groups;
 
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
-use crate::{files, source};
+use crate::{again, files, source};
 use departures::JsonDeparture;
-use remat_instances::budget::format_bytes;
+use remat_instances::budget::{amount, format_bytes};
 use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
 use remat_instances::instance::NodeId;
 use remat_instances::name::{Name, visible};
 use remat_instances::plan::Plan;
+use remat_instances::replayed::Replayed;
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, Semantics};
 use remat_report::results;
@@ -20,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Tensors told of without `--all`.
+/// Groups of tensors that are shown without `--all`.
 const STORIES: usize = 12;
 
 /// Explains a plan.
@@ -47,9 +49,25 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
     files::print(&if arguments.json {
         teller.json(&found.given())
     } else {
-        teller.words((!arguments.all).then_some("--all tells of them"))
+        teller.words((!arguments.all).then_some("--all shows them")) + &next(arguments, &found)
     })?;
     Ok(Exit::Done)
+}
+
+/// The ways to train with a plan.
+fn next(arguments: &ExplainArguments, found: &Replayed) -> String {
+    let plan = files::input_name(&arguments.plan);
+    let budget = found.budget_bytes.map_or_else(|| "60%".into(), amount);
+    let run = match source::zoo_text(&arguments.instance) {
+        Some(zoo) => format!(
+            "remat-bb exec {} {plan}   (needs a build with libtorch)",
+            again::quoted(zoo)
+        ),
+        None => format!("run the statements of {plan} in their order (docs/reference/formats.md)"),
+    };
+    format!(
+        "\nTo train with this:\n  {run}\n  a PyTorch model: remat_bb.torch.compile(model, budget=\"{budget}\") plans and trains it\n"
+    )
 }
 
 /// Explains a plan in words, as the command does; `hint` says how to hear of all tensors where only
@@ -156,19 +174,14 @@ impl Teller<'_> {
         if told.stories.is_empty() {
             return text;
         }
-        let _ = writeln!(text, "\nWhat is computed again, the dearest first:");
-        let shown = hint.map_or(told.stories.len(), |_| STORIES);
-        for story in told.stories.iter().take(shown) {
-            self.story(&mut text, story);
+        text += "\nTensors that are computed again, the most expensive first:\n";
+        let groups = self.groups();
+        let shown = hint.map_or(groups.len(), |_| groups.len().min(STORIES));
+        for group in &groups[..shown] {
+            self.group(&mut text, group);
         }
-        if let Some(hint) = hint.filter(|_| told.stories.len() > shown) {
-            let rest: u64 = told.stories[shown..].iter().map(|s| s.cost).sum();
-            let _ = writeln!(
-                text,
-                "\n... and {} for {} ({hint}).",
-                counted((told.stories.len() - shown) as u64, "more tensor"),
-                self.cost(rest)
-            );
+        if let Some(hint) = hint.filter(|_| groups.len() > shown) {
+            self.rest(&mut text, &groups[shown..], hint);
         }
         text
     }
@@ -218,7 +231,7 @@ impl Teller<'_> {
         if !slower.is_empty() {
             let _ = writeln!(
                 text,
-                "{} slower than without recomputation, or made for a backward node as a mask is, for {} more ({:.2}%), the dearest {}.",
+                "{} slower than without recomputation, or made for a backward node as a mask is, for {} more ({:.2}%), the most expensive {}.",
                 are(slower.len(), "node"),
                 self.cost(cost),
                 self.share(cost),

@@ -21,6 +21,7 @@ use remat_models::program::{Program, solve_whole};
 use remat_models::{ModelSettings, RecognisedAs, solve_integer};
 use remat_report::results;
 use remat_report::results::VERSION;
+use remat_report::search_log::Head;
 use remat_report::{counted, number};
 use remat_solver::mip::{
     Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,
@@ -219,25 +220,56 @@ fn recognised_as(program: &str, nodes: usize) -> String {
     }
 }
 
-/// Says what is about to be solved, and how.
+/// Shows the program that is solved, and the settings that differ from their defaults.
 fn note_start(arguments: &MipArguments, model: &Model, settings: &Settings) {
     if arguments.quiet {
         return;
     }
-    let limit = match settings.limits.seconds {
-        Some(seconds) => format!("{} s", number(seconds)),
-        None => "none".into(),
+    let head = Head {
+        name: model.name().into(),
+        rows: model.num_rows(),
+        columns: model.num_cols(),
+        integers: super::integers(model),
+        nonzeros: model.num_nonzeros(),
+        settings: differing(settings),
     };
-    let text = format!(
-        "remat-bb {}: {}: {}\n{}, seed {}, relative gap {}, time limit {limit}\n",
-        VERSION,
-        title(model),
-        size(model, super::integers(model)),
-        counted(settings.threads as u64, "thread"),
-        settings.seed,
-        number(settings.relative_gap),
+    let _ = std::io::stderr().write_all(visible(&head.text()).as_bytes());
+}
+
+/// Names and values of the settings that differ from their defaults.
+fn differing(settings: &Settings) -> Vec<(String, String)> {
+    let table = |settings: &Settings| toml::Table::try_from(settings).unwrap_or_default();
+    let mut found = Vec::new();
+    differences(
+        "",
+        &table(settings),
+        &table(&Settings::default()),
+        &mut found,
     );
-    let _ = std::io::stderr().write_all(visible(&text).as_bytes());
+    found
+}
+
+fn differences(
+    group: &str,
+    table: &toml::Table,
+    defaults: &toml::Table,
+    found: &mut Vec<(String, String)>,
+) {
+    let empty = toml::Table::new();
+    for (name, value) in table {
+        let default = defaults.get(name);
+        match value {
+            toml::Value::Table(table) => {
+                let defaults = default.and_then(toml::Value::as_table);
+                let group = format!("{group}{name}.");
+                differences(&group, table, defaults.unwrap_or(&empty), found);
+            }
+            _ if default != Some(value) => {
+                found.push((format!("{group}{name}"), value.to_string()))
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The file of `--params`, then `--set`, then the options with names of their own.

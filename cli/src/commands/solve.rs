@@ -4,6 +4,7 @@ mod addresses;
 mod least;
 mod offload;
 mod order;
+mod summary;
 
 use crate::arguments::SolveArguments;
 use crate::failure::{Exit, Failure, note};
@@ -12,20 +13,14 @@ use crate::progress::Reporter;
 use crate::visible::shown;
 use crate::{interrupt, rescue, source};
 use remat_formulations::AnyFormulation;
-use remat_formulations::life::layers::Stack;
-use remat_formulations::offload::nodes::{
-    STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
-};
-use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{AnyPlan, AnySolvable, LeastBudget, Solution, Solve};
 use remat_instances::budget::{Budget, format_bytes, may_mean_percent};
 use remat_instances::schedule::{ScheduleDocument, write_schedule};
 use remat_instances::{Instance, write_instance};
+use remat_report::SolveJson;
 use remat_report::draw::progress::{self, ProgressPicture, ProgressPoint};
-use remat_report::results::{self, Arena};
-use remat_report::{SolveJson, counted};
+use remat_report::results;
 use remat_search::{Listener, Progress, Settings, Status};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -126,7 +121,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         let least = solved.least.as_ref().map(least::json);
         results::json(&SolveJson::of(&solved.solution, solved.settings, least))
     } else {
-        summary(&solved, written.as_deref().unwrap_or_default())
+        summary::summary(&solved, written.as_deref().unwrap_or_default())
     })?;
     written?;
     let solution = &solved.solution;
@@ -338,113 +333,4 @@ fn write_schedule_file(
     };
     files.write(path, &write_schedule(&document, instance))?;
     Ok(Some(format!("schedule  {}", shown(path))))
-}
-
-fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
-    let SolveReport {
-        solution,
-        settings,
-        least,
-    } = solved;
-    let instance = solution.instance();
-    let unit = instance.cost_unit();
-    let budget_bytes = solution.budget_bytes();
-    let budget = format_bytes(budget_bytes);
-    let formulation = solution.formulation();
-    let share = source::share_of_plain(budget_bytes, solution.plain(), formulation.semantics());
-    let mut out = format!(
-        "{}: {}, budget {budget} ({share})\n",
-        instance.name(),
-        counted(instance.len() as u64, "node"),
-    );
-    // Writing to a string cannot fail.
-    let layers: Vec<String> = formulation.layers().iter().map(Stack::to_string).collect();
-    if !layers.is_empty() {
-        let _ = writeln!(out, "  layers    {}", layers.join(", "));
-    }
-    let status = solution.status.as_str();
-    let verdict = match solution.excess_bytes() {
-        0 => verdict(solution),
-        excess => format!(
-            "a plan, but its addresses need {} more than the budget",
-            counted(excess, "byte")
-        ),
-    };
-    let _ = writeln!(out, "  status    {status}: {verdict}");
-    if let Some(replay) = solution.replay() {
-        let objective = replay.makespan;
-        let again = replay.computations.saturating_sub(instance.len());
-        let _ = writeln!(
-            out,
-            "  cost      {}, {:.2}% over no recomputation ({})\n  memory    peak {} at {}",
-            remat_report::cost(objective, unit),
-            replay.overhead_percent(),
-            counted(again as u64, "recomputation"),
-            format_bytes(replay.peak_bytes),
-            remat_report::moment(instance, replay),
-        );
-    }
-    if let Some(Ok(placed)) = solution.addresses() {
-        let words = Arena::of(placed).words(Some(budget_bytes));
-        let _ = writeln!(out, "  arena     {words}");
-    }
-    if solution.status != Status::Infeasible {
-        let gap = solution
-            .gap
-            .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
-        let bound = remat_report::cost(solution.bound, unit);
-        let scope = match solution.bound_scope {
-            STAGE_SCHEDULES_WITH_COPIES => {
-                "no stage schedule in this order takes less, with copies"
-            }
-            STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES => {
-                "no stage schedule in this order takes less, with copies that free memory byte by byte"
-            }
-            ALL_PLANS => "no plan costs less, in any order",
-            STAGE_SCHEDULES_IN_THIS_ORDER => "no stage schedule in the order found costs less",
-            _ => "no stage schedule in this order costs less",
-        };
-        let _ = writeln!(out, "  bound     {bound}: {scope}{gap}");
-    }
-    if let Some(order) = solution.order()
-        && solution.status != Status::Infeasible
-    {
-        let _ = writeln!(
-            out,
-            "  order     {}",
-            order::words(order, solution.cost(), unit)
-        );
-    }
-    let least = least.iter().filter(|_| solution.document().is_none());
-    for line in least.flat_map(least::lines) {
-        let _ = writeln!(out, "  {line}");
-    }
-    for line in offload::lines(solution) {
-        let _ = writeln!(out, "  {line}");
-    }
-    let _ = writeln!(
-        out,
-        "  search    {:.1} s, {:.1} M moves, {}, {}, {}, seed {}",
-        solution.seconds,
-        solution.moves as f64 / 1e6,
-        counted(solution.nodes, "node"),
-        counted(solution.lp_iterations, "LP iteration"),
-        counted(settings.worker_threads() as u64, "thread"),
-        settings.seed
-    );
-    for line in written {
-        let _ = writeln!(out, "  {line}");
-    }
-    out
-}
-
-fn verdict(outcome: &Solution) -> String {
-    match (outcome.status, &outcome.infeasible_because) {
-        (Status::Infeasible, Some(reason)) => reason.clone(),
-        (Status::Infeasible, None) => "no stage schedule in this order fits the budget".into(),
-        (Status::Optimal, _) => "proven best within the gap".into(),
-        (Status::Feasible, _) => "the best plan that was found".into(),
-        (Status::Interrupted, _) if outcome.document().is_some() => "the best plan so far".into(),
-        _ => "no plan was found; give more time or more memory".into(),
-    }
 }

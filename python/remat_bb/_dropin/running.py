@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
-from contextlib import contextmanager
-from typing import IO, Any, Iterator
+from typing import Any
 
-from .._native import Answer, Program, ProgramProgress, __version__
-from .options import Settings, switch
-
-LINE_SECONDS = 1.0
-"""Least time between two lines of a log."""
+from .._native import Answer, Program
+from .log import Log, differing, opened
+from .options import Settings
 
 COMPLETION_NODES = 200
 """Nodes that the completion of a start may take."""
@@ -47,41 +43,6 @@ def clean(vector: Any) -> Any:
     return vector
 
 
-class Log:
-    """A log of a solve on a stream; without a stream its lines are dropped."""
-
-    def __init__(self, stream: IO[str] | None) -> None:
-        self.stream = stream
-        self._last = -math.inf
-
-    def line(self, text: str) -> None:
-        """Writes a line at once."""
-        if self.stream is not None:
-            self.stream.write(text + "\n")
-            self.stream.flush()
-
-    def progress(self, look: ProgramProgress) -> None:
-        """Writes the state of the search, at most once in ``LINE_SECONDS``."""
-        if time.monotonic() - self._last < LINE_SECONDS:
-            return
-        self._last = time.monotonic()
-        best = "-" if look.objective is None else f"{look.objective:.10g}"
-        self.line(
-            f"{look.seconds:9.1f} s  nodes {look.nodes:>8}  open {look.open:>7}"
-            f"  bound {look.bound:.10g}  best {best}"
-        )
-
-
-@contextmanager
-def opened(settings: Settings) -> Iterator[Log]:
-    """The log of the settings: a file, standard output, or a log without a stream."""
-    if settings.log_path:
-        with open(settings.log_path, "w", encoding="utf-8") as file:
-            yield Log(file)
-    else:
-        yield Log(sys.stdout if switch(settings.verbose) else None)
-
-
 def solve(
     program: Program, settings: Settings, start: Any = None, log: Log | None = None
 ) -> Answer:
@@ -98,10 +59,7 @@ def solve(
         with opened(settings) as own:
             return solve(program, settings, start, own)
     arguments = settings.arguments()
-    log.line(
-        f"remat-bb {__version__}: {program.num_rows} rows, {program.num_cols} columns, "
-        f"{program.num_nonzeros} entries" + (", integers" if program.has_integers else "")
-    )
+    log.begin(program, differing(arguments))
     begun = time.monotonic()
     if start is not None and program.has_integers:
         point = completed(program, start, arguments)
@@ -110,14 +68,10 @@ def solve(
         if isinstance(arguments.get("time_limit"), float):
             left = arguments["time_limit"] - (time.monotonic() - begun)
             arguments["time_limit"] = max(0.0, left)
-    if log.stream is not None:
+    if log.is_on:
         arguments["on_progress"] = log.progress
     answer = program.solve(**arguments)
-    best = "no solution" if answer.objective is None else f"objective {answer.objective:.12g}"
-    log.line(
-        f"{answer.status}: {best}, bound {answer.bound:.12g}, nodes {answer.nodes}, "
-        f"iterations {answer.lp_iterations}, {answer.seconds:.2f} s"
-    )
+    log.end(answer)
     return answer
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .._dropin.log import Log
 from .._native import Stop, TempConstr, Var
 from .constants import GRB
 from .errors import GurobiError
@@ -34,7 +35,9 @@ class Watched:
         self.reason: int | None = None
         self.error: BaseException | None = None
         self.started = time.monotonic()
-        self.told = self.started
+        self.log = Log(
+            lambda text: model._log(text, end=""), lambda: float(model._values["DisplayInterval"])
+        )
         self.points = 0
         self.best: float | None = None
         self.look: Any = None
@@ -142,13 +145,7 @@ class Watched:
         """Logs the state of the search and calls the callback at ``MIP``."""
         self.look = look
         model = self.model
-        if time.monotonic() - self.told >= model._values["DisplayInterval"]:
-            self.told = time.monotonic()
-            best = "-" if look.objective is None else f"{look.objective:.8g}"
-            model._log(
-                f"{look.nodes:9} {look.open:9} {best:>16} {look.bound:16.8g}"
-                f" {look.lp_iterations:10} {look.seconds:7.0f}s"
-            )
+        self.log.progress(look)
         self.check(look.objective, look.bound)
         values = {
             "MIP_OBJBST": GRB.INFINITY if look.objective is None else look.objective,

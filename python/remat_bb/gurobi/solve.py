@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .._native import __version__
 from ..errors import InvalidArgument, NoExactForm
 from . import objectives
 from .callbacks import Callbacks, Watched
@@ -60,13 +59,13 @@ class Solving(Callbacks):
     def _is_mip(self) -> bool:
         return bool(self._program.needs_search)
 
-    def _log(self, text: str) -> None:
+    def _log(self, text: str, end: str = "\n") -> None:
         values = self._values
         if values["OutputFlag"] and values["LogToConsole"]:
-            print(text, flush=True)
+            print(text, end=end, flush=True)
         if values["LogFile"]:
             with open(values["LogFile"], "a") as file:
-                print(text, file=file)
+                print(text, end=end, file=file)
 
     def _options(self) -> dict[str, Any]:
         """Arguments of a solve from the parameters."""
@@ -135,10 +134,7 @@ class Solving(Callbacks):
         watched = Watched(self, callback)
         self._watched = watched
         program = self._program
-        self._log(
-            f"remat-bb {__version__}: {program.num_rows} rows, {program.num_cols} columns, "
-            f"{program.num_nonzeros} nonzeros"
-        )
+        watched.log.begin(program, [(name, str(value)) for name, value in self._values])
         try:
             watched.call(
                 GRB.Callback.PRESOLVE,
@@ -177,7 +173,7 @@ class Solving(Callbacks):
             self._status = watched.reason
         if watched.error is not None:
             raise watched.error
-        self._log(self._summary())
+        watched.log.end(answer)
         if self._values["ResultFile"]:
             self.write(self._values["ResultFile"])  # type: ignore[attr-defined]
 
@@ -186,15 +182,6 @@ class Solving(Callbacks):
         if self._answer is None or (self._status == GRB.UNBOUNDED and not self._is_mip()):
             return 0
         return len(self._answer.objectives)
-
-    def _summary(self) -> str:
-        answer = self._answer
-        if answer.objective is None:
-            return f"{answer.status}, no solution, bound {answer.bound:.8g}, {answer.seconds:.2f} s"
-        return (
-            f"{answer.status}, objective {answer.objective:.8g}, bound {answer.bound:.8g}, gap "
-            f"{100 * answer.gap:.4f}%, {answer.nodes} nodes, {answer.seconds:.2f} s"
-        )
 
     def terminate(self) -> None:
         """Ends the current solve with the best point so far."""

@@ -15,17 +15,17 @@ use std::borrow::Cow;
 #[derive(Clone, Debug)]
 pub struct ProgramProgress {
     /// Seconds since the start.
-    seconds: f64,
+    pub seconds: f64,
     /// Objective of the best point; `None` before the first.
-    objective: Option<f64>,
+    pub objective: Option<f64>,
     /// Best bound: no point is better than this.
-    bound: f64,
+    pub bound: f64,
     /// Number of nodes done.
-    nodes: u64,
+    pub nodes: u64,
     /// Number of open nodes.
-    open: u64,
+    pub open: u64,
     /// Simplex iterations.
-    lp_iterations: u64,
+    pub lp_iterations: u64,
 }
 
 impl From<&mip::Progress> for ProgramProgress {
@@ -38,6 +38,17 @@ impl From<&mip::Progress> for ProgramProgress {
             open: look.open,
             lp_iterations: look.lp_iterations,
         }
+    }
+}
+
+impl ProgramProgress {
+    /// ``|objective - bound| / |objective|``; `None` before the first point.
+    pub fn gap(&self) -> Option<f64> {
+        let best = self.objective?;
+        Some(match best == self.bound {
+            true => 0.0,
+            false => (best - self.bound).abs() / best.abs().max(1e-10),
+        })
     }
 }
 

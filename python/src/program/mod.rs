@@ -5,11 +5,13 @@
 //! | [`arrays`] | vectors from Python |
 //! | [`answer`] | answers of solves |
 //! | [`iis`] | the reason why a program is infeasible |
+//! | [`log`] | the log of a solve |
 //! | [`solving`] | settings, progress, Ctrl-C |
 
 pub mod answer;
 pub mod arrays;
 pub mod iis;
+pub mod log;
 pub mod solving;
 
 use crate::numbers::{ColHandle, RowHandle};

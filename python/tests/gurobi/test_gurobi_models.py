@@ -464,4 +464,4 @@ def test_a_log_is_written(tmp_path: object) -> None:
     model.Params.LogToConsole = 0
     model.Params.LogFile = path
     model.optimize()
-    assert "optimal, objective 11" in open(path).read()
+    assert "optimal: objective 11" in open(path).read()

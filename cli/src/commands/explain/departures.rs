@@ -67,7 +67,7 @@ impl Teller<'_> {
         list.sort_by_key(|d| (Reverse(d.idle()), Reverse(bytes(d)), d.out.begin));
         let _ = writeln!(
             text,
-            "\nWhat leaves for the host, first what computations wait for, then the largest:"
+            "\nTensors that leave for the host, first those that computations wait for, then the largest:"
         );
         let shown = hint.map_or(list.len(), |_| STORIES);
         for departure in list.iter().take(shown) {
