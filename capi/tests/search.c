@@ -23,7 +23,7 @@ static int on_point(double objective, int32_t count, const double *values, void 
 static void on_line(const char *line, void *user) {
     struct told *told = user;
     told->lines++;
-    told->last_is_optimal = strncmp(line, "optimal, objective 23", 21) == 0;
+    told->last_is_optimal = strncmp(line, "optimal: objective 23", 21) == 0;
 }
 
 static void integer(void) {

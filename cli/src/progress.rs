@@ -3,13 +3,15 @@
 //! The line fits the terminal, whose width is asked anew each time. A narrow one first loses the
 //! number of moves, then the bar, then the bound; the gap stays.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use remat_instances::instance::CostUnit;
 use remat_report::draw::progress::ProgressPoint;
 use remat_search::Progress;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Longest silence between two plain lines, in seconds.
 const SILENCE_SECONDS: f64 = 10.0;
@@ -188,49 +190,67 @@ const SHORT: Duration = Duration::from_secs(1);
 /// An activity without figures of its own: a line on a terminal with the time that it has taken,
 /// once that is more than a second. It goes when this value does.
 pub struct Activity {
-    bar: ProgressBar,
+    line: Option<Line>,
+}
+
+/// The line of an activity, and the thread that draws it.
+struct Line {
     text: Arc<Mutex<String>>,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
 }
 
 impl Activity {
-    /// Begins an activity; `quiet` shows no line.
+    /// Begins an activity; `quiet` shows no line. Where no further thread starts, it has no line.
     pub fn begin(text: &str, quiet: bool) -> Activity {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Activity { line: None };
+        }
         let text = Arc::new(Mutex::new(text.to_owned()));
-        let target = match quiet {
-            true => ProgressDrawTarget::hidden(),
-            false => ProgressDrawTarget::stderr(),
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        let shown = text.clone();
-        let line = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            if state.elapsed() >= SHORT {
-                let text = shown.lock().unwrap_or_else(PoisonError::into_inner);
-                let line = format!("{:>5.0} s  {text}", state.elapsed().as_secs_f64());
-                let cut: String = line.chars().take(width()).collect();
-                // A line that cannot be written is left out.
-                let _ = out.write_str(&cut);
-            }
-        };
-        let style = ProgressStyle::with_template("{line}");
-        bar.set_style(
-            style
-                .unwrap_or_else(|_| ProgressStyle::default_bar())
-                .with_key("line", line),
-        );
-        bar.enable_steady_tick(SHORT / 5);
-        Activity { bar, text }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (shown, ended) = (text.clone(), is_over.clone());
+        let thread = std::thread::Builder::new().spawn(move || draw(&shown, &ended));
+        let line = thread.ok().map(|thread| Line {
+            text,
+            is_over,
+            thread,
+        });
+        Activity { line }
     }
 
     /// Says what is done now.
     pub fn say(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        if let Some(line) = &self.line {
+            *line.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        }
     }
 }
 
 impl Drop for Activity {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if let Some(line) = self.line.take() {
+            line.is_over.store(true, Ordering::Relaxed);
+            line.thread.thread().unpark();
+            // A panic of the drawing thread leaves its line on the terminal at worst.
+            let _ = line.thread.join();
+        }
     }
+}
+
+/// Draws the line of an activity until it is over.
+fn draw(text: &Mutex<String>, is_over: &AtomicBool) {
+    let begun = Instant::now();
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.set_style(style(false));
+    while !is_over.load(Ordering::Relaxed) {
+        if begun.elapsed() >= SHORT {
+            let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            bar.set_message(text);
+            bar.tick();
+        }
+        std::thread::park_timeout(SHORT / 5);
+    }
+    bar.finish_and_clear();
 }
 
 fn percent_over(cost: u64, base: u64) -> f64 {

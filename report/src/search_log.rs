@@ -163,7 +163,7 @@ pub struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// The final report in two lines.
+    /// The final report in one line.
     ///
     /// ```
     /// let ending = remat_report::search_log::Ending {
@@ -173,7 +173,7 @@ impl Ending<'_> {
     ///     gap: Some(0.0),
     ///     ..Default::default()
     /// };
-    /// assert!(ending.text().starts_with("optimal: objective 92, bound 92, gap 0.00%\n"));
+    /// assert!(ending.text().starts_with("optimal: objective 92, bound 92, gap 0.00%, "));
     /// ```
     pub fn text(&self) -> String {
         let finite = |v: Option<f64>| v.filter(|v| v.is_finite());
@@ -185,12 +185,12 @@ impl Ending<'_> {
         if self.objective.is_some() {
             clauses.extend(finite(self.gap).map(|gap| format!("gap {}", percent(Some(gap)))));
         }
+        clauses.push(counted(self.nodes, "node"));
+        clauses.push(counted(self.lp_iterations, "LP iteration"));
         format!(
-            "{}: {}\n{}, {}, {:.2} s\n",
+            "{}: {}, {:.2} s\n",
             self.status,
             clauses.join(", "),
-            counted(self.nodes, "node"),
-            counted(self.lp_iterations, "LP iteration"),
             self.seconds
         )
     }

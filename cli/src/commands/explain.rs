@@ -49,7 +49,8 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
     files::print(&if arguments.json {
         teller.json(&found.given())
     } else {
-        teller.words((!arguments.all).then_some("--all shows them")) + &next(arguments, &found)
+        teller.words((!arguments.all).then_some("--all shows every tensor by itself"))
+            + &next(arguments, &found)
     })?;
     Ok(Exit::Done)
 }
@@ -175,13 +176,19 @@ impl Teller<'_> {
             return text;
         }
         text += "\nTensors that are computed again, the most expensive first:\n";
+        let Some(hint) = hint else {
+            for story in &told.stories {
+                self.story(&mut text, story);
+            }
+            return text;
+        };
         let groups = self.groups();
-        let shown = hint.map_or(groups.len(), |_| groups.len().min(STORIES));
-        for group in &groups[..shown] {
+        let (shown, rest) = groups.split_at(groups.len().min(STORIES));
+        for group in shown {
             self.group(&mut text, group);
         }
-        if let Some(hint) = hint.filter(|_| groups.len() > shown) {
-            self.rest(&mut text, &groups[shown..], hint);
+        if !rest.is_empty() {
+            self.rest(&mut text, rest, hint);
         }
         text
     }
