@@ -151,7 +151,6 @@ fn picture(
         link: None,
         curves,
         plain_bytes: peak,
-        budget_bytes: None,
         bounds: points
             .iter()
             .filter(|p| p.status != Status::Infeasible)

@@ -270,7 +270,6 @@ fn picture(
             curve("MONeT's program", true, points(monet)),
         ],
         plain_bytes: plain.peak_bytes,
-        budget_bytes: None,
         bounds: Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use remat_formulations::strategies;
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
-use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_report::draw::bars::{self, Bar};
 use remat_report::results;
 use remat_report::results::{OriginJson, SearchJson};
 use remat_report::transfers::{self, TransfersJson};
@@ -109,9 +109,14 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         comparison.table()
     })?;
     let exit = comparison.exit();
-    if arguments.svg.is_none() && arguments.csv.is_none() {
+    let written = arguments.svg.as_ref().map(|path| {
+        let picture = picture(instance.name(), &at_budget, budget_bytes)?;
+        files.write(path, &picture)
+    });
+    written.transpose()?;
+    let Some(path) = &arguments.csv else {
         return Ok(exit);
-    }
+    };
     let _activity = Activity::begin("all strategies at every budget", false);
     let known = known.for_sweep();
     let mut sweep = pool.install(|| sweep(&known, plain.peak_bytes, arguments.points));
@@ -121,24 +126,30 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
             found.push(known.ours(*budget_bytes, &settings, &*flag));
         }
     }
-    if let Some(path) = &arguments.csv {
-        files.write(path, &csv(&sweep, solvable.is_linked()))?;
-    }
-    if let Some(path) = &arguments.svg {
-        let title = format!("{}: overhead against memory", instance.name());
-        // What a sweep leaves out is there at the budget.
-        sweep.push((budget_bytes, at_budget));
-        let picture = TradeoffPicture {
-            title,
-            link: solvable.link().map(transfers::link),
-            curves: curves(&sweep, &names),
-            plain_bytes: plain.peak_bytes,
-            budget_bytes: Some(budget_bytes),
-            bounds: Vec::new(),
-        };
-        files.write(path, &tradeoff::draw(&picture)?)?;
-    }
+    files.write(path, &csv(&sweep, solvable.is_linked()))?;
     Ok(exit)
+}
+
+/// Bars of the best strategies at the budget, of a ranked list.
+fn picture(name: &str, ranked: &[Compared], budget_bytes: u64) -> Result<String, Failure> {
+    let fit = |one: &&Compared| one.fits(budget_bytes) == Some(true);
+    let fitting: Vec<&Compared> = ranked.iter().filter(fit).collect();
+    let bar = |one: &&Compared| {
+        let replay = one.replay()?;
+        Some(Bar {
+            name: one.name.into(),
+            ours: one.name == OURS,
+            overhead_percent: replay.overhead_percent(),
+            peak_bytes: replay.peak_bytes,
+        })
+    };
+    let bars: Vec<Bar> = fitting.iter().take(bars::BARS).filter_map(bar).collect();
+    let above = ranked
+        .iter()
+        .filter(|one| one.fits(budget_bytes) == Some(false));
+    let left_out = [fitting.len() - bars.len(), above.count()];
+    let title = format!("{name}: extra cost within {}", format_bytes(budget_bytes));
+    Ok(bars::draw(&title, &bars, left_out)?)
 }
 
 /// Writes the plans that fit to a folder, if there is one; returns the file of each.
@@ -171,26 +182,6 @@ fn sweep(known: &Baselines, plain_bytes: u64, points: u16) -> Vec<(u64, Vec<Comp
         .map(|k| least + (u128::from(span) * u128::from(k) / u128::from(last.max(1))) as u64)
         .collect();
     budgets.par_iter().map(|b| (*b, known.run(*b))).collect()
-}
-
-fn curves(sweep: &[(u64, Vec<Compared>)], names: &[&'static str]) -> Vec<Curve> {
-    let applies = |name: &str| {
-        let mut all = sweep.iter().flat_map(|(_, found)| found);
-        all.any(|f| f.name == name && f.applies())
-    };
-    let curve = |name: &&'static str| Curve {
-        name: (*name).into(),
-        ours: *name == OURS,
-        points: sweep
-            .iter()
-            .flat_map(|(budget, found)| found.iter().map(move |f| (*budget, f)))
-            .filter(|(budget, f)| f.name == *name && f.fits(*budget) == Some(true))
-            .filter_map(|(_, f)| f.replay())
-            .map(|r| (r.peak_bytes, r.overhead_percent()))
-            .collect(),
-        without: if applies(name) { "never fits" } else { "n/a" },
-    };
-    names.iter().map(curve).collect()
 }
 
 /// The sweep as CSV; with a link `cost` is the makespan, beside idle time and bytes.

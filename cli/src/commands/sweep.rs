@@ -45,7 +45,9 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let solvable = arguments.options.solvable(formulation)?;
     let instance = &**solvable.instance();
     let plain = source::plain(solvable.formulation())?;
-    let budgets = budgets("--budgets", &arguments.budgets, plain.peak_bytes)?;
+    let mut budgets = budgets("--budgets", &arguments.budgets, plain.peak_bytes)?;
+    budgets.sort_unstable();
+    budgets.dedup();
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     if let Some(folder) = &folder {
         for budget_bytes in &budgets {
@@ -68,23 +70,32 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     };
     let interrupted = interrupt::flag();
     let settings = arguments.options.settings();
+    let others: Vec<Vec<Compared>> = match arguments.no_baselines {
+        true => budgets.iter().map(|_| Vec::new()).collect(),
+        false => {
+            let _activity = Activity::begin("heuristics at every budget", arguments.quiet);
+            let known = Baselines::of(solvable.clone()).for_sweep();
+            let pool = arguments.options.pool()?;
+            pool.install(|| budgets.par_iter().map(|b| known.run(*b)).collect())
+        }
+    };
+    let known = others.iter().flatten();
+    let known = known.filter_map(|one| one.result.as_ref().ok().cloned());
     let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
     let frontier = Frontier::of(solvable.clone(), &wanted)
         .map_err(|e| source::replay_failure(instance.name(), e))?
+        .known(known.collect())
         .settings(settings.clone())
         .listener(&*interrupted, &watch);
     let points = frontier.run();
     reporter.finish();
     let points = points?;
-    let others: Vec<Vec<Compared>> = if arguments.no_baselines {
-        points.iter().map(|_| Vec::new()).collect()
-    } else {
-        let budgets = points.par_iter().map(|p| p.budget_bytes);
-        let _activity = Activity::begin("heuristics at every budget", arguments.quiet);
-        let known = Baselines::of(solvable.clone()).for_sweep();
-        let pool = arguments.options.pool()?;
-        pool.install(|| budgets.map(|b| known.run(b)).collect())
-    };
+    // An interrupted sweep has fewer points than budgets.
+    let solved = |budget_bytes: u64| points.iter().any(|p| p.budget_bytes == budget_bytes);
+    let others: Vec<Vec<Compared>> = (budgets.iter().zip(others))
+        .filter(|(budget_bytes, _)| solved(**budget_bytes))
+        .map(|(_, others)| others)
+        .collect();
     let write = |point: &SweepPoint| {
         let (folder, plan) = (folder.as_ref()?, point.schedule.as_ref()?);
         let name = budget_name(OURS, point.budget_bytes);
@@ -215,7 +226,6 @@ pub fn picture(
         link: solvable.link().map(transfers::link),
         curves,
         plain_bytes: plain.peak_bytes,
-        budget_bytes: None,
         bounds: points
             .iter()
             .filter_map(|p| Some((p.budget_bytes, percent(plain, bound(p)?))))

@@ -228,6 +228,13 @@ class Report:
         """Extra cost over the step without recomputation, as a fraction."""
         return self.plan.overhead
 
+    def svg(self) -> str:
+        """The memory of the step over time, with and without recomputation, as SVG text."""
+        return self.plan.memory_svg()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
     def __str__(self) -> str:
         size = _native.format_bytes
         words = (

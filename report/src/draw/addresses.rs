@@ -1,7 +1,8 @@
 //! Addresses over time: one rectangle for each buffer, with its holes.
 
-use super::style::{self, DrawError, Frame, Hover, PALETTE, Words, failed};
+use super::style::{self, Area, DrawError, Frame, Hover, INK, PALETTE, Words, failed, label};
 use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
 use remat_instances::budget::format_bytes;
 use remat_instances::place::{Lives, Placement};
 
@@ -36,9 +37,9 @@ pub fn draw(lives: &Lives, placement: &Placement, title: &str) -> Result<String,
                 frame.across(time(piece.upper)),
                 frame.up(low as f64 / unit),
             );
-            pieces.push((place, PALETTE[k % PALETTE.len()]));
+            let size = format_bytes(piece.end - piece.start);
+            pieces.push((place, PALETTE[k % PALETTE.len()], &buffer.id, size.clone()));
             if buffers.len() <= NAMED_BUFFERS {
-                let size = format_bytes(piece.end - piece.start);
                 let [lower, upper] = [piece.lower, piece.upper].map(|moment| lives.time(moment));
                 let text = format!("{}: {size} at {low}, {lower} to {upper}", buffer.id);
                 hovers.push(Hover { place, text });
@@ -57,14 +58,48 @@ pub fn draw(lives: &Lives, placement: &Placement, title: &str) -> Result<String,
         hovers,
     };
     style::picture(SIZE, &words, |area| {
-        frame.axes(area, "time", &format!("address ({name})"))?;
-        for ((left, top, right, bottom), colour) in &pieces {
+        frame.axes(area, "moment of the step", &format!("address ({name})"))?;
+        for ((left, top, right, bottom), colour, ..) in &pieces {
             let corners = [(*left, *top), (*right, *bottom)];
             let inside = Rectangle::new(corners, colour.mix(0.6).filled());
             area.draw(&inside).map_err(failed)?;
             let edge = Rectangle::new(corners, colour.stroke_width(1));
             area.draw(&edge).map_err(failed)?;
         }
+        for (place, _, name, size) in &pieces {
+            named(area, *place, name, size)?;
+        }
         Ok(())
     })
+}
+
+/// Writes the name of a buffer into its box, and its size below, where there is room.
+fn named(
+    area: &Area<'_>,
+    (left, top, right, bottom): (i32, i32, i32, i32),
+    name: &str,
+    size: &str,
+) -> Result<(), DrawError> {
+    const FONT: u32 = 14;
+    let (across, up) = (right - left, bottom - top);
+    let middle = ((left + right) / 2, (top + bottom) / 2);
+    let is_shown = |text: &str| style::width(text, FONT) + 6 <= across && up >= 15;
+    if !is_shown(name) {
+        return Ok(());
+    }
+    let has_size = is_shown(size) && up >= 34;
+    let shift = if has_size { 8 } else { 0 };
+    let at = (middle.0, middle.1 - shift);
+    label(area, name, at, FONT, INK, HPos::Center)?;
+    match has_size {
+        true => label(
+            area,
+            size,
+            (middle.0, middle.1 + shift),
+            FONT,
+            INK,
+            HPos::Center,
+        ),
+        false => Ok(()),
+    }
 }

@@ -2,7 +2,9 @@
 //! recomputation. A plan that copies to the host also has the lanes of the link.
 
 use super::lanes::Lanes;
-use super::style::{self, Area, DrawError, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
+use super::style::{
+    self, Area, DrawError, Frame, GREY, Hover, INK, PALE, PALETTE, Words, failed, label,
+};
 use crate as report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -98,13 +100,7 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, DrawError> {
         let fixed = levels(&fixed_timeline(picture));
         let memory = with_copies(replay);
         band(area, &frame, &memory, scale, PALETTE[4].mix(0.55))?;
-        band(
-            area,
-            &frame,
-            &fixed,
-            scale,
-            RGBColor(173, 181, 189).filled().color,
-        )?;
+        band(area, &frame, &fixed, scale, PALE.filled().color)?;
         recomputations(area, &frame, replay, scale, picture.instance)?;
         if let Some(plain) = picture.plain {
             outline(area, &frame, &levels(&plain.timeline), scale, GREY, 1)?;
@@ -423,7 +419,7 @@ fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), DrawError>
         .map_err(failed)
     };
     entry("activations and gradients", &tensors)?;
-    entry("fixed memory", &square(RGBColor(173, 181, 189).mix(1.0)))?;
+    entry("fixed memory", &square(PALE.mix(1.0)))?;
     entry("recomputing", &square(PALETTE[1].mix(1.0)))?;
     entry("peak", &|x: i32| {
         area.draw(&Circle::new((x + 11, y), 5, INK.stroke_width(2)))

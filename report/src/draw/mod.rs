@@ -4,6 +4,7 @@
 //! the fonts named in [`style::FONT`].
 
 pub mod addresses;
+pub mod bars;
 pub mod lanes;
 pub mod memory;
 pub mod progress;

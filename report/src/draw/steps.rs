@@ -1,7 +1,8 @@
 //! Memory step by step of an order: a column for each operator, above the resident memory.
 
-use super::style::{self, DrawError, Frame, GREY, Hover, PALETTE, Words, failed};
+use super::style::{self, DrawError, Frame, GREY, Hover, INK, PALE, PALETTE, Words, failed, label};
 use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
 use remat_instances::budget::format_bytes;
 use remat_instances::order::{OrderGraph, OrderReplay};
 
@@ -25,7 +26,7 @@ pub fn draw(
     let frame = Frame {
         pixels: (84, 76, SIZE.0 as i32 - 30, SIZE.1 as i32 - 66),
         x: (0.0, (replay.steps.len() as f64).max(1.0)),
-        y: (0.0, (highest as f64 / unit * 1.06).max(f64::MIN_POSITIVE)),
+        y: (0.0, (highest as f64 / unit * 1.1).max(f64::MIN_POSITIVE)),
         root: false,
     };
     let place = |k: usize, low: u64, high: u64| {
@@ -73,7 +74,7 @@ pub fn draw(
         }
         let (left, top, right, bottom) = place(0, 0, base);
         let all = frame.across(replay.steps.len() as f64).max(right);
-        column((left, top, all, bottom), RGBColor(173, 181, 189).filled())?;
+        column((left, top, all, bottom), PALE.filled())?;
         if let Some(program) = program {
             let corners = program.steps.iter().enumerate().flat_map(|(k, step)| {
                 let (left, top, right, _) = place(k, 0, step.during_bytes);
@@ -81,6 +82,45 @@ pub fn draw(
             });
             let line = PathElement::new(corners.collect::<Vec<_>>(), GREY.stroke_width(1));
             area.draw(&line).map_err(failed)?;
+        }
+        let name = |step: usize| {
+            let operator = replay.steps[step].operator;
+            &graph.operators()[operator.index()].name
+        };
+        for k in (0..replay.steps.len()).filter(|k| *k != replay.peak_step) {
+            let column = place(k, base, replay.steps[k].during_bytes);
+            style::upright_name(area, column, name(k))?;
+        }
+        let middle = (top + bottom) / 2;
+        if bottom - top >= 15 {
+            let resident = format!("resident {}", format_bytes(base));
+            label(area, &resident, (left + 10, middle), 14, INK, HPos::Left)?;
+        }
+        if !replay.steps.is_empty() {
+            let (left, top, right, _) = place(replay.peak_step, base, replay.peak_bytes);
+            let peak = format!(
+                "peak: {}, {}",
+                name(replay.peak_step),
+                format_bytes(replay.peak_bytes)
+            );
+            let is_left = left > frame.pixels.0 + style::width(&peak, 14);
+            let (x, at) = match is_left {
+                true => (right, HPos::Right),
+                false => (left, HPos::Left),
+            };
+            label(area, &peak, (x, top - 10), 14, INK, at)?;
+        }
+        if program.is_some() {
+            let (_, top, right, _) = frame.pixels;
+            let at = (right - 8, top + 6);
+            label(
+                area,
+                "grey line: the program's own order",
+                at,
+                14,
+                GREY,
+                HPos::Right,
+            )?;
         }
         Ok(())
     })

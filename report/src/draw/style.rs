@@ -17,6 +17,9 @@ pub const GREY: RGBColor = RGBColor(108, 117, 125);
 /// Grid lines.
 pub const FAINT: RGBColor = RGBColor(226, 230, 234);
 
+/// Fixed memory, and entries of a legend without a mark.
+pub const PALE: RGBColor = RGBColor(173, 181, 189);
+
 /// Colours for curves and areas. Colour-blind readers can distinguish the first seven (Okabe and
 /// Ito, 2008), which leave out black, and yellow because it is invisible on white. The others also
 /// differ by their markers.
@@ -47,10 +50,11 @@ pub const PALETTE: [RGBColor; 22] = [
 
 /// Colours and their replacements on a dark page: paper and text are exchanged, and colours too
 /// dark for a dark paper are lighter.
-const DARK: [(RGBColor, RGBColor); 12] = [
+const DARK: [(RGBColor, RGBColor); 13] = [
     (WHITE, RGBColor(13, 17, 23)),
     (INK, RGBColor(230, 237, 243)),
-    (GREY, RGBColor(145, 152, 161)),
+    (GREY, RGBColor(159, 167, 176)),
+    (PALE, RGBColor(73, 80, 87)),
     (FAINT, RGBColor(48, 54, 61)),
     (BLACK, RGBColor(255, 255, 255)),
     (PALETTE[0], RGBColor(64, 156, 220)),
@@ -121,6 +125,26 @@ fn title(area: &Area<'_>, heading: &str, explanation: &str) -> Result<(), DrawEr
     let explanation = shorten(explanation, 15, room);
     label(area, &heading, (20, 24), 22, INK, HPos::Left)?;
     label(area, &explanation, (20, 48), 15, GREY, HPos::Left)
+}
+
+/// Writes a name upwards at the foot of a column, where the column is wide and high enough.
+///
+/// # Errors
+/// As [`label`].
+pub fn upright_name(
+    area: &Area<'_>,
+    (left, top, right, bottom): (i32, i32, i32, i32),
+    name: &str,
+) -> Result<(), DrawError> {
+    const SIZE: u32 = 12;
+    if right - left < 11 || bottom - top < width(name, SIZE) + 10 {
+        return Ok(());
+    }
+    let style = text(SIZE, INK)
+        .transform(FontTransform::Rotate270)
+        .pos(Pos::new(HPos::Left, VPos::Center));
+    let place = ((left + right) / 2, bottom - 5);
+    area.draw_text(name, &style, place).map_err(failed)
 }
 
 /// A text cut to a width in pixels.

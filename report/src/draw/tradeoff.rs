@@ -1,9 +1,9 @@
 //! Overhead against memory: one staircase for each strategy.
 
 use super::style::{
-    self, Area, DrawError, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label, marker,
+    self, Area, DrawError, FAINT, Frame, GREY, Hover, INK, PALE, PALETTE, Words, failed, label,
+    marker,
 };
-use crate as report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::budget::format_bytes;
@@ -30,8 +30,6 @@ pub struct TradeoffPicture {
     pub curves: Vec<Curve>,
     /// Peak without recomputation in bytes.
     pub plain_bytes: u64,
-    /// The budget of the table in bytes, if there is one.
-    pub budget_bytes: Option<u64>,
     /// `(budget in bytes, overhead in percent)`: proven, every stage schedule within the budget has
     /// at least this overhead. Drawn as an area.
     pub bounds: Vec<(u64, f64)>,
@@ -67,7 +65,9 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, DrawError> {
         .unwrap_or(0)
         .min(picture.plain_bytes);
     let worst = all().map(|p| p.1).fold(0.0, f64::max);
-    let (low, high) = (report::gib(least), report::gib(picture.plain_bytes));
+    let (unit, unit_name) = style::byte_unit(picture.plain_bytes);
+    let scaled = |bytes: u64| bytes as f64 / unit;
+    let (low, high) = (scaled(least), scaled(picture.plain_bytes));
     let margin = ((high - low) * 0.04).max(high * 0.01).max(1e-9);
     let frame = Frame {
         pixels: (84, 76, SIZE.0 as i32 - LEGEND, SIZE.1 as i32 - 66),
@@ -81,7 +81,7 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, DrawError> {
         .zip(&fronts)
         .flat_map(|(curve, front)| {
             front.iter().map(|(bytes, overhead)| {
-                let at = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+                let at = (frame.across(*bytes as f64 / unit), frame.up(*overhead));
                 let size = format_bytes(*bytes);
                 Hover::at(at, format!("{}: {overhead:.2}% at {size}", curve.name))
             })
@@ -100,21 +100,23 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, DrawError> {
     style::picture(SIZE, &words, |area| {
         frame.axes(
             area,
-            "peak memory (GiB)",
+            &format!("peak memory ({unit_name})"),
             "cost over no recomputation (%, square root scale)",
         )?;
-        lower_bound(area, &frame, &picture.bounds)?;
-        if let Some(budget_bytes) = picture.budget_bytes {
-            vertical(area, &frame, budget_bytes, "budget")?;
-        }
-        vertical(area, &frame, picture.plain_bytes, "no recomputation")?;
+        lower_bound(area, (&frame, unit), &picture.bounds)?;
+        vertical(
+            area,
+            (&frame, unit),
+            picture.plain_bytes,
+            "no recomputation",
+        )?;
         for (k, front) in fronts.iter().enumerate() {
-            staircase(area, &frame, front, look(&picture.curves, k))?;
+            staircase(area, (&frame, unit), front, look(&picture.curves, k))?;
         }
         for (k, front) in fronts.iter().enumerate() {
             let (colour, shape, _) = look(&picture.curves, k);
             for (bytes, overhead) in front {
-                let at = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+                let at = (frame.across(*bytes as f64 / unit), frame.up(*overhead));
                 marker(area, shape, at, colour)?;
             }
         }
@@ -135,13 +137,13 @@ fn look(curves: &[Curve], k: usize) -> (RGBColor, usize, u32) {
 /// From each plan to the right, then down to the next: the least overhead within that memory.
 fn staircase(
     area: &Area<'_>,
-    frame: &Frame,
+    (frame, unit): (&Frame, f64),
     front: &[(u64, f64)],
     (colour, _, width): (RGBColor, usize, u32),
 ) -> Result<(), DrawError> {
     let mut points = Vec::with_capacity(2 * front.len() + 1);
     for (bytes, overhead) in front {
-        let x = frame.across(report::gib(*bytes));
+        let x = frame.across(*bytes as f64 / unit);
         if let Some((_, y)) = points.last().copied() {
             points.push((x, y));
         }
@@ -156,11 +158,15 @@ fn staircase(
 
 /// Draws the area that no stage schedule reaches. A bound for a budget holds for all smaller ones,
 /// down to the next bound.
-fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), DrawError> {
+fn lower_bound(
+    area: &Area<'_>,
+    (frame, unit): (&Frame, f64),
+    bounds: &[(u64, f64)],
+) -> Result<(), DrawError> {
     let (left, _, _, bottom) = frame.pixels;
     let mut from = left;
     for (bytes, overhead) in bounds {
-        let (to, y) = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+        let (to, y) = (frame.across(*bytes as f64 / unit), frame.up(*overhead));
         if to > from && y < bottom {
             let block = Rectangle::new([(from, y), (to, bottom)], FAINT.filled());
             area.draw(&block).map_err(failed)?;
@@ -170,9 +176,14 @@ fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<
     Ok(())
 }
 
-fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<(), DrawError> {
+fn vertical(
+    area: &Area<'_>,
+    (frame, unit): (&Frame, f64),
+    bytes: u64,
+    name: &str,
+) -> Result<(), DrawError> {
     let (left, top, right, bottom) = frame.pixels;
-    let x = frame.across(report::gib(bytes));
+    let x = frame.across(bytes as f64 / unit);
     if x < left || x > right {
         return Ok(());
     }
@@ -202,11 +213,7 @@ fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(
     for (k, curve) in picture.curves.iter().enumerate() {
         let (colour, shape, width) = look(&picture.curves, k);
         let empty = curve.points.is_empty();
-        let colour = if empty {
-            RGBColor(190, 195, 200)
-        } else {
-            colour
-        };
+        let colour = if empty { PALE } else { colour };
         let line = vec![(x, y), (x + 28, y)];
         area.draw(&PathElement::new(line, colour.stroke_width(width)))
             .map_err(failed)?;
