@@ -85,6 +85,13 @@ class Highs:
     def __init__(self) -> None:
         self.clear()
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"remat-bb's Highs has no {name!r}: docs/guides/drop-in lists its names"
+        )
+
     # Model.
 
     def clear(self) -> HighsStatus:

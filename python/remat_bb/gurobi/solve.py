@@ -160,7 +160,7 @@ class Solving(Callbacks):
             if isinstance(error, InvalidArgument):
                 formless = isinstance(error, NoExactForm)
                 code = GRB.Error.NOT_SUPPORTED if formless else GRB.Error.INVALID_ARGUMENT
-                raise GurobiError(code, str(error)) from error
+                raise GurobiError(code, f"remat-bb: {error}") from error
             raise
         finally:
             self._watched = None
