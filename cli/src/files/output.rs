@@ -1,6 +1,7 @@
 //! Outputs: files that are whole or not there, and standard output whose reader may go away.
 
 use super::temporary_folder;
+use crate::colour;
 use crate::failure::{self, Failure, note};
 use crate::interrupt;
 use crate::visible::{is_stream, shown, visible};
@@ -14,7 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// # Errors
 /// [`Failure::Write`] for anything else, such as a full disk behind a redirection.
 pub fn print(text: &str) -> Result<(), Failure> {
-    print_bytes(visible(text).as_bytes())
+    let text = colour::on_terminal(visible(text).to_string());
+    print_bytes(text.as_bytes())
 }
 
 /// True once anything went to standard output.

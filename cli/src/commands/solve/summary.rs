@@ -1,7 +1,7 @@
 //! The answer of a solve in words.
 
 use super::{SolveReport, least, offload, order};
-use crate::{colour, source};
+use crate::source;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::offload::nodes::{
     STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
@@ -37,7 +37,7 @@ pub(super) fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     if !layers.is_empty() {
         let _ = writeln!(out, "  layers    {}", layers.join(", "));
     }
-    let status = colour::status(solution.status.as_str());
+    let status = solution.status.as_str();
     let verdict = match solution.excess_bytes() {
         0 => verdict(solution, settings.gap),
         excess => format!(
