@@ -1,6 +1,7 @@
 //! Settings by name.
 
 use crate::trouble::Trouble;
+use remat_instances::nearest::nearest;
 use remat_lp::Algorithm;
 use remat_models::ModelSettings;
 use remat_solver::mip::{self, NodeSelection};
@@ -280,7 +281,9 @@ impl Options {
 }
 
 fn unknown(name: &str) -> Trouble {
-    Trouble::argument(format!("there is no option {name:?}"))
+    let near = nearest(name, NAMES);
+    let near = near.map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
+    Trouble::argument(format!("there is no option {name:?}{near}"))
 }
 
 fn wrong(name: &str, value: impl ToString, right: &str) -> Trouble {

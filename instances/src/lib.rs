@@ -40,7 +40,7 @@ pub mod explain;
 pub mod formats;
 pub mod instance;
 pub mod name;
-mod nearest;
+pub mod nearest;
 pub mod number;
 pub mod order;
 pub mod place;

@@ -2,10 +2,12 @@
 
 /// The candidate nearest to `text` in edit distance, where at most a third of its letters (and at
 /// least one) differ; the first of several.
-pub(crate) fn nearest<'a>(
-    text: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+///
+/// ```
+/// use remat_instances::nearest::nearest;
+/// assert_eq!(nearest("timelimit", ["time_limit", "gap"]).as_deref(), Some("time_limit"));
+/// ```
+pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let text = text.to_ascii_lowercase();
     candidates
         .into_iter()

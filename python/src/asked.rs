@@ -11,6 +11,7 @@ use remat_formulations::options::{
 };
 use remat_formulations::solve::AnySolvable;
 use remat_instances::Instance;
+use remat_instances::nearest::nearest;
 
 /// The time limit, threads and the seed.
 pub const LIMITS: u32 = OptionGroup::Limit.bit() | OptionGroup::Workers.bit();
@@ -77,7 +78,10 @@ pub fn options(
         let name: String = name.extract()?;
         let is_meant = |o: &&SolveOption| o.name == name && o.group.bit() & groups != 0;
         let Some(option) = OPTIONS.iter().find(is_meant) else {
-            let words = format!("{function}() got an unexpected keyword argument '{name}'");
+            let known = OPTIONS.iter().filter(|o| o.group.bit() & groups != 0);
+            let near = nearest(&name, known.map(|o| o.name));
+            let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let words = format!("{function}() got an unexpected keyword argument '{name}'{near}");
             return Err(PyTypeError::new_err(words));
         };
         put(&mut options, option, &value)?;

@@ -15,6 +15,7 @@ use crate::visible::visible;
 use crate::{interrupt, log};
 use exact::ExactJson;
 pub(super) use program::compiled;
+use remat_instances::nearest::nearest;
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
 use remat_models::program::{Program, solve_whole};
@@ -337,11 +338,18 @@ fn in_words(message: &str) -> String {
         ("expected f64", "a number"),
         ("expected a boolean", "true or false"),
     ];
-    types
+    let text = types
         .iter()
         .fold(message.to_owned(), |text, (name, words)| {
             text.replace(name, &format!("expected {words}"))
-        })
+        });
+    // unknown field `a`, expected one of `b`, `c`
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let near = match (message.starts_with("unknown field"), quoted.next()) {
+        (true, Some(name)) => nearest(name, quoted),
+        _ => None,
+    };
+    near.map_or(text.clone(), |near| format!("did you mean {near}? {text}"))
 }
 
 /// Number of threads, as every command counts them: 0 is one per core.
