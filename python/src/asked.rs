@@ -172,7 +172,7 @@ pub fn options_table(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         row.set_item("group", format!("{:?}", option.group).to_lowercase())?;
         row.set_item("form", form)?;
         row.set_item("words", words)?;
-        row.set_item("help", option.help.trim())?;
+        row.set_item("help", option.details())?;
         Ok(row)
     };
     OPTIONS.iter().map(row).collect()

@@ -9,7 +9,7 @@ use remat_formulations::{AnyFormulation, Instance};
 use remat_instances::instance::LinkRequestError;
 use std::ops::Deref;
 
-/// The time limit, and how far a search goes.
+/// The time limit, gap, effort, lanes, threads and seed.
 pub const SEARCH: u32 = OptionGroup::Limit.bit() | OptionGroup::Search.bit() | WORKERS;
 /// Threads and the seed.
 pub const WORKERS: u32 = OptionGroup::Workers.bit();
@@ -17,9 +17,9 @@ pub const WORKERS: u32 = OptionGroup::Workers.bit();
 pub const PROGRAM: u32 = OptionGroup::Program.bit();
 /// The link to host memory.
 pub const LINK: u32 = OptionGroup::Link.bit();
-/// The link, and when it is used.
+/// The link, and the times of copies.
 pub const COPIES: u32 = LINK | OptionGroup::Phase.bit();
-/// All that `solve` has.
+/// All options of `solve`.
 pub const ALL: u32 = u32::MAX;
 
 /// The options of some groups: a set of bits.
@@ -40,7 +40,7 @@ impl<const GROUPS: u32> Options<GROUPS> {
         OPTIONS.iter().filter(is_in)
     }
 
-    /// The instance with the link that was asked for; `None` where none was.
+    /// The instance with the requested link; `None` without a request.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an instance that cannot have it.
@@ -52,7 +52,7 @@ impl<const GROUPS: u32> Options<GROUPS> {
         self.linked(instance).map_err(wrong)
     }
 
-    /// The formulation with the link that was asked for, or as it is where none was.
+    /// The formulation with the requested link, or unchanged without a request.
     ///
     /// # Errors
     /// As [`Options::with_link`].
@@ -65,7 +65,7 @@ impl<const GROUPS: u32> Options<GROUPS> {
     }
 }
 
-/// Letters and other names that options have on the command line beside their own.
+/// The letter of an option on the command line.
 fn short(name: &str) -> Option<char> {
     let letters = [("time_limit", 't'), ("gap", 'g'), ("formulation", 'f')];
     letters.iter().find(|(of, _)| *of == name).map(|(_, c)| *c)
@@ -83,20 +83,12 @@ const RARE: [&str; 8] = [
     "alignment",
 ];
 
-/// The first clause of an option's text, for the short help.
-fn clause(text: &str) -> &str {
-    let end = [" [", ": ", "; ", ". "]
-        .iter()
-        .filter_map(|stop| text.find(stop));
-    &text[..end.min().unwrap_or(text.len())]
-}
-
 /// An option as an argument.
 fn argument(option: &'static SolveOption) -> Arg {
     let long = option.name.replace('_', "-");
     let mut argument = Arg::new(option.name)
-        .help(clause(option.help.trim()))
-        .long_help(option.help.trim())
+        .help(option.summary())
+        .long_help(option.details())
         .hide_short_help(RARE.contains(&option.name))
         .help_heading(option.group.heading());
     if let Some(letter) = short(option.name) {
@@ -222,7 +214,7 @@ mod tests {
             ..own
         };
         assert_eq!(link(&given, &owner), Some(wanted));
-        // A link by name has nothing of the instance's.
+        // A link by name takes no value from the instance's link.
         let pcie4 = HostLink::new(25_000_000_000, 25_000_000_000);
         assert_eq!(link(&["--offload", "pcie4"], &owner), Some(pcie4.clone()));
         assert_eq!(

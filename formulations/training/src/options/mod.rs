@@ -105,13 +105,25 @@ pub struct SolveOption {
     pub group: OptionGroup,
     /// Form of its value.
     pub form: ValueForm,
-    /// Its effect, and its default.
-    pub help: &'static str,
+    help: &'static str,
     set: fn(&mut SolveOptions, &str) -> Result<(), String>,
     is_default: fn(&SolveOptions) -> bool,
 }
 
 impl SolveOption {
+    /// Its effect, in one line.
+    pub fn summary(&self) -> &'static str {
+        let end = self.help.find("\n\n").unwrap_or(self.help.len());
+        self.help[..end].trim()
+    }
+
+    /// Its effect, its values and its default: paragraphs, each on one line.
+    pub fn details(&self) -> String {
+        let paragraphs = self.help.split("\n\n");
+        let lines = paragraphs.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        lines.collect::<Vec<_>>().join("\n\n")
+    }
+
     /// Reads a value into options.
     ///
     /// # Errors
@@ -182,7 +194,7 @@ macro_rules! declare {
                 name: stringify!($name),
                 group: OptionGroup::$group,
                 form: $form,
-                help: concat!($($doc),+),
+                help: concat!($($doc, "\n"),+),
                 set: |options, text| {
                     let read: fn(&str) -> Result<$type, String> = $read;
                     options.$name = read(text)?;
@@ -195,57 +207,75 @@ macro_rules! declare {
 }
 
 declare! {
-    /// End a solve after this time: seconds, or with a unit (90s, 10m, 2h). Without it the work is
-    /// fixed
+    /// End a solve after this time: seconds, or with a unit (90s, 10m, 2h)
+    ///
+    /// Without a limit the work is fixed.
     time_limit: Option<Duration>, Limit, ValueForm::Time, |text| parse_duration(text).map(Some);
-    /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage
-    /// [default: 0.01%; a solve with a time limit then goes on for four times as long again, at
-    /// most for half of the limit, for what is better still]
+    /// Relative gap between cost and bound at which to end: 0.01 or 1%
+    ///
+    /// Default: 0.01%. With a time limit and this default, the search continues for better plans:
+    /// four times as long again, at most for half of the limit.
     gap: Option<f64>, Search, ValueForm::Fraction, |text| parse_gap(text).map(Some);
     /// Work of a solve without a time limit [default: full]
     effort: Effort, Search, ValueForm::Word(&EFFORTS), |text| text.parse();
-    /// Nodes of the tree solved side by side; changes the tree. 0 for four, and with a time limit
-    /// for one per thread if those are more [default: 0]
+    /// Nodes of the tree solved side by side [default: 0]
+    ///
+    /// The number changes the tree. 0 means four, or with a time limit one per thread if there are
+    /// more than four threads.
     lanes: usize, Search, ValueForm::Whole(MOST_THREADS), threads;
     /// Worker threads; 0 for one per core [default: 0]
     threads: usize, Workers, ValueForm::Whole(MOST_THREADS), threads;
     /// Seed of all random choices [default: 0]
     seed: u64, Workers, ValueForm::Whole(u64::MAX), |text| whole(text, u64::MAX);
-    /// Integer program whose semantics hold [default: monet where the instance offers choices that
-    /// only it knows, else checkmate]
+    /// Integer program whose semantics hold
+    ///
+    /// Default: monet for an instance with a loss and choices that only monet knows
+    /// (implementations, masks, in-place operators), else checkmate.
     formulation: Option<Semantics>, Program, ValueForm::Word(&FORMULATIONS), semantics;
-    /// Link that tensors are copied to host memory and back over: on (the instance's own
-    /// host_link), pcie3, pcie4, pcie5, gh200, gb300 (12, 25, 52, 170 and 411, 193 and 211 GB/s), a
-    /// speed such as 12GB/s, or one to the host and one from it: 24GB/s,50GB/s
+    /// Link over which a plan may copy tensors to host memory and back
+    ///
+    /// A link is on (the instance's own host_link), a name (pcie3, pcie4, pcie5, gh200, gb300), a
+    /// speed such as 12GB/s, or one speed to the host and one from it: 24GB/s,50GB/s. The names
+    /// have 12, 25, 52, 170 and 411, 193 and 211 GB/s.
     offload: Option<LinkChoice>, Link, ValueForm::Link, |text| parse_link(text).map(Some);
-    /// Host memory for copies: bytes or an amount (64GiB) [default: that of the link, where it has
-    /// a limit]
+    /// Host memory for copies: bytes or an amount (64GiB)
+    ///
+    /// Default: the limit of the link, if it has one.
     host_memory: Option<u64>, Link, ValueForm::Size, |text| parse_size(text).map(Some);
-    /// Time of every copy, whatever its size, with a unit: 500ns, 10us, 1ms [default: that of the
-    /// link, 0 for a link by name or speed]
+    /// Fixed time of every copy, with a unit: 500ns, 10us, 1ms
+    ///
+    /// Default: the latency of the link, 0 for a link by name or speed.
     link_latency: Option<u64>, Link, ValueForm::Time, |text| parse_latency(text).map(Some);
-    /// Copies to the host and from it at the same time, or not [default: that of the link, full for
-    /// a link by name or speed]
+    /// Copies in both directions at the same time, or one at a time
+    ///
+    /// Default: the mode of the link, full for a link by name or speed.
     duplex: Option<Duplex>, Link, ValueForm::Word(&DUPLEXES), duplex;
-    /// Copies at any time, or to the host before the loss and back after it [default: any]
+    /// Times at which copies are made [default: any]
     offload_phase: CopyPhase, Phase, ValueForm::Word(&PHASES), phase;
-    /// Memory of what is being copied, as the bound assumes it; plans are always those of a machine
-    /// [default: at-once]
+    /// Memory of a tensor during its copy, for the bound [default: at-once]
+    ///
+    /// Plans always follow at-once, as machines do.
     offload_release: Release, Release, ValueForm::Word(&RELEASES), release;
-    /// Choose the order of first computations, too, for this budget: the time limit is shared out,
-    /// without one the work is up to three times that of a solve, beside the search of orders
+    /// Also choose the order of first computations for this budget
+    ///
+    /// The given order and other orders share the time limit. Without a limit the work is up to
+    /// three times the work of a solve, beside the search for orders.
     reorder: bool, Order, ValueForm::Switch, switch;
-    /// Give everything that the plan takes an offset in one arena, as small as it can be
+    /// Give every piece of memory of the plan an offset in one small arena
     addresses: bool, Addresses, ValueForm::Switch, switch;
-    /// Number of bytes that offsets are multiples of, a power of two; the plan has addresses then
-    /// [default: as the sizes suggest: 512 where that costs nothing, less where it would cost more
-    /// than a thousandth]
+    /// Divisor of all offsets in bytes, a power of two; the plan has addresses then
+    ///
+    /// Default: the largest up to 512 that does not raise the peak, else the largest up to 64 that
+    /// raises it by at most a thousandth.
     alignment: Option<u64>, Addresses, ValueForm::Size, |text| parse_alignment(text).map(Some);
 }
 
 static EFFORTS: [(&str, &str); 2] = [
-    ("full", "What rounds, iterations and nodes allow: minutes"),
-    ("quick", "A small share of it: seconds"),
+    (
+        "full",
+        "All rounds, iterations and nodes that the limits allow: minutes",
+    ),
+    ("quick", "A small share of this work: seconds"),
 ];
 static FORMULATIONS: [(&str, &str); 2] = [
     (
@@ -254,7 +284,7 @@ static FORMULATIONS: [(&str, &str); 2] = [
     ),
     (
         "monet",
-        "Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021)",
+        "Also chooses implementations, masks and in-place operators (Shah et al., ICLR 2021)",
     ),
 ];
 static DUPLEXES: [(&str, &str); 2] = [
@@ -271,11 +301,11 @@ static PHASES: [(&str, &str); 2] = [
 static RELEASES: [(&str, &str); 2] = [
     (
         "at-once",
-        "Free when the copy to the host is complete, in use when the one back begins: a machine",
+        "Free when the copy to the host is complete, in use when the copy back begins: a machine",
     ),
     (
         "continuous",
-        "Free byte by byte as it is sent, in use byte by byte as it comes: POFO's assumption",
+        "Free byte by byte as it is sent, in use byte by byte as it arrives: POFO's assumption",
     ),
 ];
 
@@ -449,7 +479,10 @@ mod tests {
             }
             let wrong = options.set(option.name, "\u{1}").unwrap_err();
             assert!(wrong.to_string().starts_with(option.name), "{wrong}");
-            assert!(!option.help.trim().ends_with('.'), "{}", option.name);
+            let (summary, name) = (option.summary(), option.name);
+            assert!(summary.len() <= 80 && !summary.contains('\n'), "{name}");
+            assert!(!summary.ends_with('.'), "{name}");
+            assert!(option.details().starts_with(summary), "{name}");
         }
     }
 
