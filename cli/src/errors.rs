@@ -7,14 +7,20 @@ use remat_report::results::{VERSION, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The object that `--json` prints where there is no result.
+/// The object that `--json` prints in place of a result.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErrorJson<'a> {
+    /// Always `error`.
     status: &'a str,
+    /// Exit code.
     code: u8,
+    /// Description of the error.
     message: &'a str,
+    /// Correct alternative; null if unknown.
     remedy: Option<&'a str>,
+    /// File with the error, with line and column if known; null for an error without a place.
     place: Option<&'a str>,
+    /// Version of this program.
     version: &'a str,
 }
 
@@ -25,8 +31,8 @@ pub fn print_failure(failure: &Failure) {
     print_error(&message, remedy.as_deref(), failure.place().as_deref());
 }
 
-/// Prints an error as one JSON object on standard output: what is wrong, what would be right, and
-/// the file or place in a file.
+/// Prints an error as one JSON object on standard output: message, remedy, and the file or the
+/// place in a file.
 pub fn print_error(message: &str, remedy: Option<&str>, place: Option<&str>) {
     let text = json(&ErrorJson {
         status: "error",
@@ -36,6 +42,6 @@ pub fn print_error(message: &str, remedy: Option<&str>, place: Option<&str>) {
         place,
         version: VERSION,
     });
-    // Standard error tells it, too.
+    // Standard error has the message as well.
     let _ = files::print(&text);
 }

@@ -27,8 +27,12 @@ pub fn json(object: &impl Serialize) -> String {
 /// Program and instance of a result.
 #[derive(Serialize, JsonSchema)]
 pub struct OriginJson<'a> {
+    /// Version of this program.
     version: &'static str,
+    /// Name of the instance.
     instance: &'a str,
+    /// SHA-256 of the instance as the formulation sees it (`checkmate`: first implementations
+    /// only), in the form that `zoo export` writes.
     instance_sha256: String,
 }
 
@@ -46,16 +50,22 @@ impl<'a> OriginJson<'a> {
 /// Settings of a search in results.
 #[derive(Serialize, JsonSchema)]
 pub struct SearchJson {
+    /// Settings of this program's own search as given, for each budget or batch.
     settings: SettingsJson,
+    /// Number of worker threads, as used.
     threads: usize,
+    /// Seed of all random choices, as used.
     seed: u64,
 }
 
 /// Requested settings, except threads and seed.
 #[derive(Serialize, JsonSchema)]
 struct SettingsJson {
+    /// Time limit in seconds; null without a limit.
     time_limit_seconds: Option<f64>,
+    /// Relative gap `(objective - bound) / objective` at which the search ends.
     gap: f64,
+    /// Number of nodes of the tree solved side by side; 0 for the default.
     lanes: usize,
 }
 
@@ -77,12 +87,21 @@ impl SearchJson {
 /// A graph whose operators may run in another order, in results.
 #[derive(Serialize, JsonSchema)]
 pub struct GraphJson<'a> {
+    /// Version of this program.
     version: &'static str,
+    /// Name of the graph.
     instance: &'a str,
+    /// SHA-256 of the graph.
     instance_sha256: String,
+    /// Edges that orders respect: `free` (data), `sound` (also tensors overwritten in place),
+    /// `sound+rng` (also random numbers in the program's order) or `ctl` (data and OLLA's control
+    /// edges).
     variant: &'static str,
+    /// Number of operators.
     operators: usize,
+    /// Resident memory in bytes.
     base_memory_bytes: u64,
+    /// Peak of the program's own order in bytes; null if the variant excludes this order.
     program_peak_bytes: Option<u64>,
 }
 
@@ -104,15 +123,28 @@ impl<'a> GraphJson<'a> {
 /// A value in bytes with its bound, in results.
 #[derive(Serialize, JsonSchema)]
 pub struct ProvenJson {
+    /// `optimal`, `feasible` (the result is within the budget or capacity, or its bound is lower),
+    /// `infeasible` (proven: no result is within it), `limit` (no result within it in time) or
+    /// `interrupted`.
     status: &'static str,
+    /// Replayed value of the result in bytes: the peak of an order, the height of a placement, or
+    /// resident memory and arena of both together.
     objective: u64,
+    /// Proven lower bound on the objective in bytes; null if a rule gave the order.
     bound: Option<u64>,
+    /// `(objective - bound) / objective`; null without a bound.
     gap: Option<f64>,
+    /// Class of results that the bound covers: `orders`, `placements` or `orders-and-placements`.
     bound_scope: &'static str,
+    /// Time in seconds.
     seconds: f64,
+    /// Work: executed sets of the search for an order, nodes of the search for addresses, or both.
     nodes: u64,
+    /// Always 0: the search solves no linear programs.
     lp_iterations: u64,
+    /// The objective.
     peak_memory_bytes: u64,
+    /// Budget or capacity in bytes; null without one.
     budget_bytes: Option<u64>,
 }
 
@@ -143,13 +175,18 @@ impl ProvenJson {
 /// Limits of a search without a gap, in results.
 #[derive(Serialize, JsonSchema)]
 pub struct WorkJson {
+    /// Settings of this program's own search, as given.
     settings: LimitJson,
+    /// Number of worker threads, as used.
     threads: usize,
+    /// Seed of all random choices, as used.
     seed: u64,
 }
 
+/// Requested limits.
 #[derive(Serialize, JsonSchema)]
 struct LimitJson {
+    /// Time limit in seconds; null without a limit.
     time_limit_seconds: Option<f64>,
 }
 
@@ -170,9 +207,14 @@ impl WorkJson {
 /// Addresses of a plan in results; null without addresses.
 #[derive(Serialize, JsonSchema, Default)]
 pub struct ArenaJson {
+    /// Size of the arena in bytes; null without addresses.
     arena_bytes: Option<u64>,
+    /// Proven lower bound in bytes on every arena for this plan and alignment (`verify`, `show`:
+    /// the largest load of one computation); null without addresses.
     arena_bound_bytes: Option<u64>,
+    /// Divisor of all offsets in bytes; null without addresses.
     alignment_bytes: Option<u64>,
+    /// Size of the arena above the plan's peak, as a fraction of the peak; null without addresses.
     fragmentation: Option<f64>,
 }
 
@@ -259,8 +301,11 @@ impl Arena {
 /// A stack of equal layers in results.
 #[derive(Serialize, JsonSchema)]
 pub struct LayersJson {
+    /// Number of equal layers.
     layers: u32,
+    /// Forward nodes of one layer.
     forward_nodes: u32,
+    /// Backward nodes of one layer.
     backward_nodes: u32,
 }
 

@@ -12,9 +12,13 @@ use serde::Serialize;
 /// The choice of the order.
 #[derive(Serialize, JsonSchema)]
 struct ReorderJson {
+    /// `given` or `found`.
     order: &'static str,
+    /// Cost of the best plan in the given order; null without one.
     given_objective: Option<u64>,
+    /// Proven lower bound on the cost of plans in any order.
     any_order_bound: u64,
+    /// Number of orders evaluated.
     orders: u64,
 }
 
@@ -37,6 +41,7 @@ impl ReorderJson {
 struct OffloadJson {
     #[serde(flatten)]
     transfers: TransfersJson,
+    /// Cost of the best plan without copies; null without one.
     without_copies: Option<u64>,
 }
 
@@ -49,43 +54,73 @@ impl OffloadJson {
     }
 }
 
-/// The least budget, where it was asked for or no plan was found. All sizes are in bytes.
+/// The least budget.
 #[derive(Serialize, JsonSchema)]
 pub struct LeastBudgetJson {
-    /// The least peak of a known plan.
+    /// Least peak of a known plan in bytes; null if no plan is known.
     pub known_bytes: Option<u64>,
-    /// A proven lower bound on the peak of every stage schedule in this order.
+    /// Proven lower bound on the peak of every stage schedule in this order, in bytes.
     pub bound_bytes: u64,
 }
 
-/// The object of `--json`. Unknown values are null.
+/// The object of `remat-bb solve --json`. Unknown values are null.
 #[derive(Serialize, JsonSchema)]
 pub struct SolveJson<'a> {
+    /// `optimal` (within the gap), `feasible`, `infeasible` (proven: no stage schedule fits),
+    /// `limit` (no plan in time) or `interrupted`.
     status: &'a str,
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     formulation: &'a str,
+    /// Runs of equal layers, in the order of the forward pass.
     layers: Vec<LayersJson>,
+    /// Replayed cost of the plan (with `--offload` the makespan); null without a plan.
     objective: Option<u64>,
+    /// Proven lower bound on the cost of every plan of `bound_scope`; null if `status` is
+    /// `infeasible`.
     bound: Option<u64>,
+    /// `(objective - bound) / objective`; null without a plan.
     gap: Option<f64>,
+    /// Class of plans that the bound covers: `stage-schedules` (nodes in the order of the instance,
+    /// each at most once between two first computations), `stage-schedules-in-this-order` (the same
+    /// in the order found), `stage-schedules-with-copies` (with `--offload`),
+    /// `stage-schedules-with-continuous-copies` (with `--offload-release continuous`) or
+    /// `all-plans` (in any order).
     bound_scope: &'a str,
+    /// Bound in the proof of `--certificate`, below `bound` if that also rests on other arguments;
+    /// null without a proof, or if it proves infeasibility.
     certified_bound: Option<u64>,
+    /// Choice of the order; null without `--reorder`.
     reorder: Option<ReorderJson>,
+    /// Copies to the host and back; null without `--offload`.
     offload: Option<OffloadJson>,
+    /// Cost of the step without recomputation.
     base_cost: u64,
+    /// Cost above `base_cost`, in percent of `base_cost`; null without a plan.
     overhead_percent: Option<f64>,
+    /// Unit of all costs and times.
     cost_unit: &'a str,
+    /// Replayed peak memory of the schedule in bytes; null without a plan.
     peak_memory_bytes: Option<u64>,
+    /// Memory budget in bytes.
     budget_bytes: u64,
+    /// Time in seconds.
     seconds: f64,
+    /// Number of nodes of the tree.
     nodes: u64,
+    /// Number of iterations of linear programs.
     lp_iterations: u64,
+    /// Number of moves of the annealing.
     moves: u64,
     #[serde(flatten)]
     search: SearchJson,
+    /// Reason in words why no stage schedule fits; null unless `status` is `infeasible`.
     infeasible_because: Option<&'a str>,
+    /// Least budget, if `--budget least` requested it or no plan was found; else null.
     least_budget: Option<LeastBudgetJson>,
+    /// Peak memory of the placed plan in bytes, which may be below the schedule's; null without
+    /// addresses.
     plan_peak_bytes: Option<u64>,
     #[serde(flatten)]
     arena: ArenaJson,

@@ -84,11 +84,18 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
 /// Time and bytes of a plan with copies; null without a plan.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct TransfersJson {
+    /// Duration of the step, computations and their waiting for copies, in the unit of costs; null
+    /// without a plan.
     makespan: Option<u64>,
+    /// Cost of the computations alone; null without a plan.
     compute_cost: Option<u64>,
+    /// Time that computations wait for copies, in the unit of costs; null without a plan.
     idle: Option<u64>,
+    /// Bytes copied to the host; null without a plan.
     to_host_bytes: Option<u64>,
+    /// Bytes copied back; null without a plan.
     from_host_bytes: Option<u64>,
+    /// Peak in host memory in bytes; null without a plan.
     host_peak_bytes: Option<u64>,
 }
 

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
 
-/// Runs all heuristics at the budget, and over the sweep where files are asked for.
+/// Runs all heuristics at the budget, and over the sweep if its files are requested.
 ///
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
@@ -170,8 +170,8 @@ fn written(
     at_budget.iter().map(write).collect()
 }
 
-/// Results of the heuristics at each budget, from the least that any of them reaches to the peak
-/// without recomputation.
+/// Results of the heuristics at each budget, from their least peak to the peak without
+/// recomputation.
 fn sweep(known: &Baselines, plain_bytes: u64, points: u16) -> Vec<(u64, Vec<Compared>)> {
     let least = known.run(0);
     let least = least.iter().filter_map(Compared::replay);
@@ -220,7 +220,7 @@ struct Comparison<'a> {
     budget_bytes: u64,
     plain: &'a Replay,
     found: &'a [Compared],
-    /// File of each plan that was written.
+    /// File of each written plan.
     plans: &'a [Option<String>],
 }
 
@@ -229,7 +229,7 @@ impl Comparison<'_> {
         one.fits(self.budget_bytes) == Some(true)
     }
 
-    /// Reason why no stage schedule fits, where that is proven.
+    /// Reason why no stage schedule fits, if that is proven.
     fn infeasible_because(&self) -> Option<String> {
         let ours = self.found.iter().find(|one| one.infeasible);
         let reason = ours.and_then(|one| one.result.as_ref().err().cloned());
@@ -327,29 +327,46 @@ impl Comparison<'_> {
     }
 }
 
+/// The object of `remat-bb baselines --json`, for an instance.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BaselinesJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     formulation: &'a str,
+    /// Memory budget in bytes.
     budget_bytes: u64,
+    /// Peak memory without recomputation, in bytes.
     plain_peak_bytes: u64,
+    /// Cost of the step without recomputation.
     base_cost: u64,
+    /// Unit of all costs and times.
     cost_unit: &'a str,
+    /// Reason in words why no stage schedule in the given order fits; null without a proof.
     infeasible_because: Option<String>,
     #[serde(flatten)]
     search: SearchJson,
+    /// Strategies: those that fit first, by cost.
     strategies: Vec<BaselineJson<'a>>,
 }
 
+/// A strategy.
 #[derive(Serialize, JsonSchema)]
 struct BaselineJson<'a> {
+    /// Name of the strategy.
     name: &'a str,
+    /// True if the peak is within the budget.
     fits: bool,
+    /// Replayed cost (of a plan that copies: the makespan); null without a plan.
     cost: Option<u64>,
+    /// Cost above `base_cost`, in percent of `base_cost`; null without a plan.
     overhead_percent: Option<f64>,
+    /// Replayed peak memory in bytes; null without a plan.
     peak_memory_bytes: Option<u64>,
+    /// Copies to the host and back; null without `--offload`.
     offload: Option<TransfersJson>,
+    /// File of the plan; null unless `--plans` wrote it.
     plan: Option<&'a str>,
+    /// Reason why the strategy has no plan; null with a plan.
     not_applicable_because: Option<&'a str>,
 }

@@ -48,7 +48,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Option<Exit>, Failure> {
     Ok(Some(found.exit()))
 }
 
-/// Bytes that a way needs, or why it needs none.
+/// Bytes of a strategy, or the reason why it has no result.
 struct NeededBytes {
     name: &'static str,
     bytes: Result<u64, String>,
@@ -56,7 +56,7 @@ struct NeededBytes {
 
 struct Compared {
     kind: &'static str,
-    /// The column of bytes.
+    /// Title of the column of bytes.
     measure: &'static str,
     name: Name,
     sha256: Option<String>,
@@ -113,7 +113,7 @@ fn placements(arguments: &BaselinesArguments) -> Result<Compared, Failure> {
     let mut ways: Vec<NeededBytes> = Vec::new();
     for way in PlaceBaseline::ALL {
         let height = way.place(&lives, seed).map_err(|e| e.to_string());
-        // Not every way keeps fixed offsets and gaps.
+        // Some strategies ignore fixed offsets and gaps.
         let height = height.and_then(|placement| {
             let replay = placement.replay(&lives);
             replay.map(|r| r.height).map_err(|e| e.to_string())
@@ -167,7 +167,7 @@ impl Compared {
         }
     }
 
-    /// The least first; of equals the first.
+    /// Strategies by bytes, ascending; the sort is stable.
     fn ranked(&self) -> Vec<&NeededBytes> {
         let mut ways: Vec<&NeededBytes> = self.ways.iter().collect();
         ways.sort_by_key(|way| *way.bytes.as_ref().unwrap_or(&u64::MAX));
@@ -248,25 +248,42 @@ impl Compared {
     }
 }
 
+/// The object of `remat-bb baselines --json`, for a graph or a table of lives.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MemoryBaselinesJson<'a> {
+    /// Version of this program.
     version: &'static str,
+    /// `orders` or `placements`.
     kind: &'a str,
+    /// Name of the graph, or file of the table of lives.
     instance: &'a str,
+    /// SHA-256 of the graph; null for a table of lives.
     instance_sha256: Option<&'a str>,
+    /// Edges that orders respect: `free` (data), `sound` (also tensors overwritten in place),
+    /// `sound+rng` (also random numbers in the program's order) or `ctl` (data and OLLA's control
+    /// edges); null for a table of lives.
     variant: Option<&'a str>,
+    /// Proven lower bound on the bytes of every order or placement.
     bound: u64,
+    /// Memory budget in bytes; null without one.
     budget_bytes: Option<u64>,
+    /// Strategies, the one with the least bytes first.
     strategies: Vec<MemoryBaselineJson<'a>>,
     #[serde(flatten)]
     work: WorkJson,
 }
 
+/// A strategy.
 #[derive(Serialize, JsonSchema)]
 struct MemoryBaselineJson<'a> {
+    /// Name of the strategy.
     name: &'a str,
+    /// True if its bytes are within the budget; null without a budget.
     fits: Option<bool>,
+    /// Peak of the order, or height of the placement, in bytes; null without a result.
     peak_memory_bytes: Option<u64>,
+    /// `(bytes - bound) / bytes`; null without a result.
     gap: Option<f64>,
+    /// Reason why the strategy has no result; null with a result.
     not_applicable_because: Option<&'a str>,
 }

@@ -21,24 +21,35 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
+/// The object of `remat-bb check-certificate --json`, for a certificate of `mip`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CheckJson<'a> {
+    /// Always `accepted`: a certificate that is refused is an error.
     verdict: &'a str,
+    /// Version of this program.
     version: &'a str,
+    /// `range` or `infeasible`.
     claim: &'a str,
+    /// Lower end of the range of the optimum; null if it is infinite.
     lower: Option<f64>,
+    /// Upper end of the range of the optimum; null if it is infinite.
     upper: Option<f64>,
+    /// Number of constraints.
     constraints: usize,
+    /// Number of derived lines.
     derived: usize,
+    /// Number of assumptions.
     nodes: usize,
+    /// Number of solutions.
     solutions: usize,
+    /// True if the constraints were compared with a model.
     model_compared: bool,
 }
 
 /// Checks a certificate and reports.
 ///
 /// # Errors
-/// [`Failure`] where a file cannot be read, or the certificate does not hold.
+/// [`Failure`] if a file cannot be read, or the certificate is refused.
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let text = read(&arguments.certificate)?;
     if text.starts_with(proof::NAME) {
@@ -52,7 +63,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     }
     let certificate = parse::parse(&text).map_err(|e| refuse(&arguments.certificate, e))?;
     if let Some(path) = &arguments.model {
-        // The checker reads MPS itself; what an LP file says is for the program's reader to tell.
+        // The checker has its own reader for MPS, but not for LP files.
         let given = ModelText::read(path)?;
         let file = given.parse_all()?;
         let text = if !given.is_lp && file.specials.is_empty() {
@@ -69,7 +80,8 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             }
             match file.specials.is_empty() {
                 true => mps::to_string(&file.model),
-                // The certificate is about the rows and columns that they become.
+                // The certificate is about the rows and columns that replace ordered sets and
+                // implications.
                 false => mps::to_string(mip::compiled(&file)?.as_ref()),
             }
         };
@@ -125,15 +137,26 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The object of `remat-bb check-certificate --json`, for a proof of `order` or `place`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MemoryProofJson<'a> {
+    /// Always `accepted`: a certificate that is refused is an error.
     verdict: &'a str,
+    /// Version of this program.
     version: &'a str,
+    /// Always `bound`.
     claim: &'a str,
+    /// Proven lower bound in bytes.
     lower: u64,
+    /// Name of the graph, or file of the table of lives.
     instance: &'a str,
+    /// SHA-256 of the graph; null for a table of lives.
     instance_sha256: Option<String>,
+    /// Edges that orders respect: `free` (data), `sound` (also tensors overwritten in place),
+    /// `sound+rng` (also random numbers in the program's order) or `ctl` (data and OLLA's control
+    /// edges); null for a table of lives.
     variant: Option<&'a str>,
+    /// Argument of the proof, in words.
     evidence: String,
 }
 
@@ -213,7 +236,7 @@ fn run_placement_bound(arguments: &CheckArguments, text: &str) -> Result<Exit, F
     .print(arguments.json, "no placement")
 }
 
-/// The instance, graph or table that a proof is for, as it is named.
+/// Path of the instance, graph or table of a proof.
 fn made_for(arguments: &CheckArguments) -> Result<&Path, Failure> {
     arguments.model.as_deref().ok_or_else(|| Failure::Usage {
         problem: format!(

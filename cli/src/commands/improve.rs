@@ -79,25 +79,42 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     })
 }
 
+/// The object of `remat-bb improve --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ImproveJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     semantics: &'a str,
+    /// Replayed cost of the improved plan.
     objective: u64,
+    /// Replayed cost of the given plan.
     objective_before: u64,
+    /// Cost of the step without recomputation.
     base_cost: u64,
+    /// Cost above `base_cost`, in percent of `base_cost`.
     overhead_percent: f64,
+    /// Unit of all costs and times.
     cost_unit: &'a str,
+    /// Replayed peak memory of the improved plan in bytes.
     peak_memory_bytes: u64,
+    /// Replayed peak memory of the given plan in bytes.
     peak_before_bytes: u64,
+    /// Memory budget in bytes, from `--budget` or the file; null without one.
     budget_bytes: Option<u64>,
+    /// True if the peak is within the budget; null without a budget.
     fits: Option<bool>,
+    /// Number of recomputations left out.
     dropped: usize,
+    /// True for a stage schedule in the order of the instance.
     stage_schedule: bool,
+    /// True for a stage schedule in the order of its own first computations.
     stage_schedule_in_own_order: bool,
+    /// Time in seconds.
     seconds: f64,
+    /// Number of worker threads, as used.
     threads: usize,
+    /// Seed of all random choices, as used.
     seed: u64,
 }
 

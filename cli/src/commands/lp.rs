@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Relative tolerance with which the result's certificate is checked before it is shown.
+/// Relative tolerance of the check of a result's certificate.
 const CERTIFICATE_TOLERANCE: f64 = 1e-6;
 
 /// Solves a linear program (or the relaxation of a mixed-integer one), checks the result, and
@@ -39,7 +39,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     interrupt::catch("ending; once more to end at once", arguments.quiet);
     let clock = Instant::now();
     let given = read(&arguments.file)?;
-    // All is done and checked in the other order, but for the file of the solution.
+    // Solve and check see the other order; only the file of the solution has the given one.
     let (model, order) = match arguments.permute.map(|seed| given.permuted(seed)) {
         Some((model, order)) => (Arc::new(model), Some((given, order))),
         None => (Arc::new(given), None),
@@ -69,7 +69,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     } = answer.map_err(super::mip::failure)?;
     let checked = certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE);
     if checked.is_err() {
-        // An answer that its own certificate does not support is none.
+        // An answer that its own certificate does not support is discarded.
         solved.outcome = LpOutcome::Limit(LimitKind::Numerical);
     }
     let result = LpResult {
@@ -97,7 +97,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         }
         (None, _) => Ok(()),
     };
-    // The result is shown even where it could not be written to the file.
+    // The result is printed even if the file cannot be written.
     files.print(&if arguments.json {
         results::json(&result.json())
     } else {
@@ -111,17 +111,17 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The text of a model, and the format it is in.
+/// The text of a model, and its format.
 pub struct ModelText {
     name: String,
-    /// The text as it stands in the file.
+    /// The text of the file.
     pub text: String,
     /// True if it is in LP format, false if in MPS format.
     pub is_lp: bool,
 }
 
 impl ModelText {
-    /// Reads MPS or CPLEX LP, told apart by the name or, where that says nothing, by the content.
+    /// Reads MPS or CPLEX LP; the name decides between them, or else the content.
     pub fn read(path: &Path) -> Result<ModelText, Failure> {
         let input = files::text(path)?;
         door::program(path, &input)?;
@@ -130,13 +130,13 @@ impl ModelText {
         Ok(ModelText::of(path, name, text))
     }
 
-    /// A text that was read from a file, and what errors call it.
+    /// A text from a file, with its name for errors.
     pub fn of(path: &Path, name: String, text: String) -> ModelText {
         let is_lp = is_lp(path, &text);
         ModelText { name, text, is_lp }
     }
 
-    /// All that it has. What does not count is told in any case.
+    /// The model with all its parts. Ignored parts of the file are reported, even under `--quiet`.
     pub fn parse_all(&self) -> Result<ModelFile, Failure> {
         let ModelText { name, text, is_lp } = self;
         let file = log::shown(log::ReaderLog(name.clone()), false, || match is_lp {
@@ -146,8 +146,10 @@ impl ModelText {
         file.map_err(no_model)
     }
 
-    /// The model that it is; a failure where it has ordered sets, implications or columns that may
-    /// be 0.
+    /// The linear model.
+    ///
+    /// # Errors
+    /// [`Failure`] for ordered sets, implications and semi-continuous columns.
     pub fn parse(&self) -> Result<Model, Failure> {
         self.parse_all()?.linear().map_err(|error| Failure::Usage {
             problem: format!("{}: {error}", self.name),
@@ -158,12 +160,12 @@ impl ModelText {
     }
 }
 
-/// Reads a model.
+/// Reads a linear model.
 pub fn read(path: &Path) -> Result<Model, Failure> {
     ModelText::read(path)?.parse()
 }
 
-/// Reads a model with ordered sets, implications and columns that may be 0.
+/// Reads a model with ordered sets, implications and semi-continuous columns.
 pub(crate) fn read_all(path: &Path) -> Result<ModelFile, Failure> {
     ModelText::read(path)?.parse_all()
 }
@@ -177,8 +179,8 @@ fn no_model(problem: String) -> Failure {
     }
 }
 
-/// Returns whether a file is one in LP format: it is called so, or it is not called MPS and begins
-/// with the sense of an objective.
+/// Returns whether a file is in LP format: its name ends in `.lp`, or its name ends neither in
+/// `.lp` nor in `.mps` and its text begins with the sense of an objective.
 fn is_lp(path: &Path, text: &str) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = name.trim_end_matches(".gz");
@@ -211,7 +213,7 @@ fn size([rows, cols, nonzeros]: [usize; 3]) -> String {
     )
 }
 
-/// A solve and what its check says.
+/// A solve and the result of its check.
 struct LpResult<'a> {
     model: &'a Arc<Model>,
     solved: &'a Solved,
@@ -222,28 +224,55 @@ struct LpResult<'a> {
     permuted: Option<u64>,
 }
 
+/// The object of `remat-bb lp --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct LpJson<'a> {
+    /// `optimal`, `infeasible`, `unbounded`, `limit`, `interrupted` or `numeric` (the check refused
+    /// every answer).
     status: &'a str,
+    /// Version of this program.
     version: &'a str,
+    /// Objective of the solution; null unless `status` is `optimal`.
     objective: Option<f64>,
+    /// Bound that the dual values prove in spite of rounding; null without an optimal solution, or
+    /// if neither bounds nor rows limit a column.
     bound: Option<f64>,
+    /// Name of the model.
     model: &'a str,
+    /// Number of rows.
     rows: usize,
+    /// Number of columns.
     cols: usize,
+    /// Number of nonzeros.
     nonzeros: usize,
+    /// Number of integer columns, whose integrality is ignored.
     relaxed_integers: usize,
+    /// Numbers of rows, columns and nonzeros after presolve; null without presolve.
     presolved: Option<[usize; 3]>,
+    /// Number of simplex iterations, pushes of the crossover included.
     lp_iterations: u64,
+    /// Number of iterations of the barrier method.
     barrier_iterations: u64,
+    /// Number of pushes of the crossover.
     crossover_pushes: u64,
+    /// Number of basis factorisations.
     factorisations: u64,
+    /// Time in seconds.
     seconds: f64,
+    /// `accepted`, `none` (no answer to check), or the reason why the check refused the answer.
     certificate: &'a str,
+    /// Largest violation of a row or column bound; null if the check refused the answer.
     primal_violation: Option<f64>,
+    /// Largest reduced cost or dual value of the wrong sign, divided by 1 + the largest cost; null
+    /// if the check refused the answer.
     dual_violation: Option<f64>,
+    /// Largest primal residual of the basic solution, in the model's units; null unless `status` is
+    /// `optimal`.
     primal_residual: Option<f64>,
+    /// Largest dual residual of the basic solution, in the model's units; null unless `status` is
+    /// `optimal`.
     dual_residual: Option<f64>,
+    /// Seed of `--permute`; null without it.
     permuted: Option<u64>,
 }
 
@@ -259,7 +288,7 @@ impl LpResult<'_> {
         }
     }
 
-    /// The bound that the dual vector proves, whatever rounding did.
+    /// The bound that the dual vector proves in spite of rounding.
     fn safe_bound(&self) -> Option<f64> {
         let solution = self.solved.outcome.optimal()?;
         Some(proven_bound(self.model, solution).0).filter(|b| b.is_finite())

@@ -75,7 +75,7 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
         let formulation = AnyFormulation::suiting(&instance.single_implementation().0);
         arguments.options.solvable(formulation)
     };
-    // A link that cannot be is told before anything else.
+    // An impossible link is an error before the search begins.
     if arguments.options.offload.is_some() {
         build(start)?;
     }
@@ -104,7 +104,7 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The batch size that a model starts with.
+/// The batch size of a model: given, or its default.
 fn batch_of(spec: &ModelSpec) -> Option<u64> {
     let text = spec.to_string();
     let (_, parameters) = text.split_once('?').unwrap_or((&text, ""));
@@ -124,7 +124,7 @@ struct LargestBatch {
     largest: Largest,
     /// Replay of its plan, with a link.
     replay: Option<Replay>,
-    /// File of its plan, where it was written.
+    /// File of its plan, if it was written.
     plan: Option<String>,
 }
 
@@ -149,14 +149,14 @@ impl BatchSearch<'_> {
         }
     }
 
-    /// The heuristics, then our own search, which starts where the best of them ended.
+    /// The heuristics, then this program's search, which starts from the best heuristic's batch.
     fn run(&self) -> Result<Vec<LargestBatch>, Failure> {
         let arguments = self.arguments;
         let mut found = Vec::new();
         let mut best = self.start.min(arguments.most);
         if !arguments.no_baselines {
             let (pool, budget_bytes) = (arguments.options.pool()?, self.budget_bytes);
-            // One linear program after another would take longer than our own search.
+            // Heuristics with linear programs would take longer than this program's search.
             for baseline in strategies::all().iter().filter(|b| !b.solves_program) {
                 let one = self.largest(baseline.name, self.start, |_, solvable, cap| {
                     let formulation = solvable.formulation();
@@ -167,7 +167,7 @@ impl BatchSearch<'_> {
                 best = best.max(one.largest.batch.map_or(1, |b| b.0));
                 found.push(one);
             }
-            // All rows of a chain come at once.
+            // All strategies of a chain run together, so each batch runs once.
             let mut rows: BTreeMap<u64, Vec<Compared>> = BTreeMap::new();
             for name in self.linked_names()? {
                 let one = self.largest(name, self.start, |batch, solvable, cap| {
@@ -214,7 +214,7 @@ impl BatchSearch<'_> {
         Ok(names.into_iter().filter(copies).collect())
     }
 
-    /// The largest batch of a strategy, whose plan is written where that was asked for.
+    /// The largest batch of a strategy; its plan is written if `--plans` requests it.
     fn largest(
         &self,
         name: &'static str,
@@ -330,7 +330,7 @@ impl BatchSearch<'_> {
         Ok(text)
     }
 
-    /// Certainty that there is no larger one, in words.
+    /// Proof, or lack of a proof, that no larger batch is possible, in words.
     fn certainty(&self, largest: &Largest) -> String {
         match (largest.is_exact(), largest.proven_too_large) {
             (true, _) => "proven: no larger batch".into(),
@@ -401,33 +401,53 @@ fn words(answer: &Answer) -> &'static str {
     }
 }
 
+/// The object of `remat-bb max-batch --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MaxBatchJson<'a> {
+    /// Version of this program.
     version: &'a str,
+    /// Model, as given.
     model: &'a str,
+    /// Memory budget in bytes.
     budget_bytes: u64,
+    /// Largest cost of recomputation and of waiting for copies, in forward passes.
     overhead: f64,
     #[serde(flatten)]
     search: SearchJson,
+    /// Strategies, the one with the largest batch first.
     strategies: Vec<StrategyJson<'a>>,
 }
 
+/// A strategy and its largest batch.
 #[derive(Serialize, JsonSchema)]
 struct StrategyJson<'a> {
+    /// Name of the strategy.
     name: &'a str,
+    /// Largest batch with a plan; null if not even batch 1 has one.
     batch: Option<u64>,
+    /// Cost of its plan (with `--offload` the makespan); null without a plan.
     cost: Option<u64>,
+    /// Cost above the step without recomputation, in percent of that step; null without a plan.
     overhead_percent: Option<f64>,
+    /// Peak memory of its plan in bytes; null without a plan.
     peak_memory_bytes: Option<u64>,
+    /// Copies to the host and back; null without `--offload`.
     offload: Option<TransfersJson>,
+    /// True if the strategy can train no larger batch.
     exact: bool,
+    /// Smallest batch that is proven too large; null without a proof, and for heuristics.
     proven_too_large: Option<u64>,
+    /// File of the plan; null unless `--plans` wrote it.
     plan: Option<&'a str>,
+    /// Batches that were tried, in order.
     asked: Vec<AskedJson>,
 }
 
+/// A batch that was tried.
 #[derive(Serialize, JsonSchema)]
 struct AskedJson {
+    /// Batch size.
     batch: u64,
+    /// `yes`, `no` or `undecided`.
     answer: &'static str,
 }

@@ -2,6 +2,7 @@
 
 mod exact;
 mod incumbents;
+mod object;
 mod permuted;
 mod program;
 mod solutions;
@@ -14,6 +15,8 @@ use crate::files::{self, Files, Input};
 use crate::visible::visible;
 use crate::{interrupt, log};
 use exact::ExactJson;
+pub(super) use object::MipJson;
+use object::Recognised;
 pub(super) use program::compiled;
 use remat_instances::nearest::nearest;
 use remat_lp::Model;
@@ -27,8 +30,6 @@ use remat_report::{counted, number};
 use remat_solver::mip::{
     Checkpoint, ComponentRow, Control, Settings, SolveError, SolveResult, SolveStatus,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -91,7 +92,7 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         permuted: arguments.permute,
         statistics: traces.rows(),
     };
-    // The result is shown even where it could not be written to the files.
+    // The result is printed even if a file cannot be written.
     let written = outcome.write_solutions(files, arguments);
     let traced = traces.write(files, &result);
     let within = within::written(files, arguments, &result);
@@ -113,7 +114,7 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Tries whether what was asked for can be written.
+/// Checks that the requested files can be written.
 fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
     let a = arguments;
     let within = [
@@ -133,7 +134,7 @@ fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
             remedy: "name a file behind --solution, or leave --pool out".into(),
         });
     }
-    // A search may go on in the state file that it comes from.
+    // A search may continue to write the state file that it resumes.
     let resumed = a
         .resume
         .as_ref()
@@ -143,7 +144,7 @@ fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
         .chain(&a.start)
         .map(PathBuf::as_path)
         .collect();
-    // Of the further solutions, those that are there already might be something else.
+    // Existing files with names of further solutions may have another content.
     let further: Vec<PathBuf> = solutions::further(a, 1).filter(|p| p.exists()).collect();
     let further = further.iter().map(|p| ("--pool", Some(p.as_path())));
     let outputs = [
@@ -157,7 +158,7 @@ fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
     Files::tried(a.json, &inputs, &outputs)
 }
 
-/// A solution to start from.
+/// Reads a solution to start from.
 pub(crate) fn start(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
     let Input { name, bytes } = files::text(path)?;
     let point = || {
@@ -190,7 +191,7 @@ fn solve(
     let mut control = control(arguments)?;
     traces.watch(&mut control);
     note_start(arguments, model, settings);
-    // Reading counts.
+    // The time limit includes reading.
     if let Some(limit) = &mut asked.mip.limits.seconds {
         *limit = (*limit - begun.elapsed().as_secs_f64()).max(0.0);
     }
@@ -293,7 +294,7 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
         path.map_or(String::new(), |p| files::input_name(p))
     };
     let mut table: toml::Table = text.parse().map_err(|e| fail(place(), e))?;
-    // The file alone first, so that errors name it.
+    // The file is read alone first, so errors name it.
     let _: Settings = toml::Table::try_into(table.clone()).map_err(|e| fail(place(), e))?;
     for (name, value) in &arguments.set {
         let place = || format!("--set {name}={value}");
@@ -328,7 +329,7 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     Ok(s)
 }
 
-/// A message about a setting with the names of types as people say them.
+/// A message about a setting with the names of types in words.
 fn in_words(message: &str) -> String {
     let whole = "a whole number not below 0";
     let types = [
@@ -387,7 +388,7 @@ fn control(arguments: &MipArguments) -> Result<Control, Failure> {
     })
 }
 
-/// A failure of the search, with what would be right.
+/// A failure of the search, with its remedy.
 pub(super) fn failure(error: SolveError) -> Failure {
     let remedy = match &error {
         SolveError::File { .. } => {
@@ -406,67 +407,20 @@ pub(super) fn failure(error: SolveError) -> Failure {
     }
 }
 
-/// A solve and what is said of it.
+/// A solve and the values of its report.
 struct MipResult<'a> {
     model: &'a Model,
     settings: &'a Settings,
     result: &'a SolveResult,
     recognised: Option<RecognisedAs>,
-    /// Seconds and objectives of the solutions, as they came.
+    /// Seconds and objectives of the solutions, in the order in which they were found.
     incumbents: Vec<(f64, f64)>,
-    /// True if a certificate was wanted.
+    /// True if a certificate was requested.
     certificate: bool,
-    /// True if states were wanted.
+    /// True if state files were requested.
     checkpoint: bool,
     permuted: Option<u64>,
     statistics: Option<Vec<ComponentRow>>,
-}
-
-/// The published program that a model was solved as.
-#[derive(Serialize, JsonSchema)]
-struct Recognised {
-    program: &'static str,
-    nodes: usize,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(super) struct MipJson<'a> {
-    status: &'a str,
-    version: &'a str,
-    end: &'a str,
-    objective: Option<f64>,
-    bound: Option<f64>,
-    gap: Option<f64>,
-    seconds: f64,
-    nodes: u64,
-    lp_iterations: u64,
-    ticks: u64,
-    root_bound: Option<f64>,
-    found_by: Option<&'a str>,
-    recognised: Option<Recognised>,
-    pool: Vec<f64>,
-    incumbents: &'a [(f64, f64)],
-    model: &'a str,
-    rows: usize,
-    cols: usize,
-    nonzeros: usize,
-    integers: usize,
-    presolved: [u64; 2],
-    cuts: u64,
-    restarts: u64,
-    strong_branchings: u64,
-    unproven_bounds: u64,
-    spilled_nodes: u64,
-    certificate: Option<bool>,
-    checkpoint: Option<bool>,
-    exact: Option<ExactJson<'a>>,
-    #[schemars(with = "serde_json::Value")]
-    settings: &'a Settings,
-    threads: usize,
-    seed: u64,
-    permuted: Option<u64>,
-    #[schemars(with = "Option<Vec<serde_json::Value>>")]
-    statistics: Option<&'a [ComponentRow]>,
 }
 
 impl MipResult<'_> {
@@ -602,7 +556,7 @@ impl MipResult<'_> {
     }
 }
 
-/// Name of a model, as it is shown.
+/// Name of a model for the output.
 fn title(model: &Model) -> Cow<'_, str> {
     match model.name() {
         "" => "model".into(),

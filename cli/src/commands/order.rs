@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Finds an order, writes the files that were asked for, and reports.
+/// Finds an order, writes the requested files, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
@@ -132,7 +132,7 @@ struct OrderReport<'a> {
     graph: &'a OrderGraph,
     arguments: &'a OrderArguments,
     found: &'a FoundOrder,
-    /// Peak of the program's own order, where the variant allows it.
+    /// Peak of the program's own order, if the variant allows it.
     program: Option<u64>,
     budget_bytes: Option<u64>,
     seconds: f64,
@@ -228,14 +228,19 @@ impl OrderReport<'_> {
     }
 }
 
+/// The object of `remat-bb order --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OrderJson<'a> {
     #[serde(flatten)]
     proven: ProvenJson,
     #[serde(flatten)]
     graph: GraphJson<'a>,
+    /// Argument of the bound: `resident memory`, `working set`, `forced lives`, `node cut` or
+    /// `level search`; null if a rule gave the order.
     bound_by: Option<&'a str>,
+    /// Rule or search that found the order.
     found_by: Option<&'a str>,
+    /// Number of minimum cuts at operators of the whole graph; null if a rule gave the order.
     cuts: Option<usize>,
     #[serde(flatten)]
     work: WorkJson,

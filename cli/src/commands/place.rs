@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-/// Places the buffers, writes the files that were asked for, and reports.
+/// Places the buffers, writes the requested files, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
@@ -109,10 +109,10 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     Ok(report.exit())
 }
 
-/// A plan to be placed.
+/// A plan to place.
 struct Planned {
     found: Replayed,
-    /// The replay of the plan; that of a schedule counts otherwise.
+    /// The replay of the plan; the replay of a schedule counts otherwise.
     replay: Replay,
     lives: PlanLives,
     alignment_bytes: u64,
@@ -226,7 +226,7 @@ struct PlaceReport<'a> {
 }
 
 impl PlaceReport<'_> {
-    /// The status against the capacity: a lowest placement above it fits nothing.
+    /// The status against the capacity: infeasible if even the lowest placement is above it.
     fn placed(&self) -> PlaceStatus {
         match (self.outcome.status, self.capacity) {
             (PlaceStatus::Optimal, Some(capacity)) if self.outcome.height > capacity => {
@@ -320,17 +320,26 @@ impl PlaceReport<'_> {
     }
 }
 
+/// The object of `remat-bb place --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PlaceJson<'a> {
     #[serde(flatten)]
     proven: ProvenJson,
+    /// Version of this program.
     version: &'static str,
+    /// File of the lives, or of the plan.
     lives: &'a str,
+    /// Number of buffers.
     buffers: usize,
+    /// Largest sum of sizes at one moment, in bytes.
     load_bytes: u64,
+    /// Height above the load, in percent of the load.
     fragmentation_percent: f64,
+    /// Name of the plan's instance; null without a plan.
     instance: Option<&'a str>,
+    /// Peak memory of the plan in bytes; null without a plan.
     plan_peak_bytes: Option<u64>,
+    /// Divisor of all offsets of the plan in bytes; null without a plan.
     alignment_bytes: Option<u64>,
     #[serde(flatten)]
     work: WorkJson,

@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Finds order and addresses, writes the files that were asked for, and reports.
+/// Finds order and addresses, writes the requested files, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
@@ -179,15 +179,20 @@ impl MemoryReport<'_> {
     }
 }
 
+/// The object of `remat-bb plan-memory --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MemoryJson<'a> {
     #[serde(flatten)]
     proven: ProvenJson,
     #[serde(flatten)]
     graph: GraphJson<'a>,
+    /// Peak of the order in bytes.
     order_peak_bytes: u64,
+    /// Size of the arena in bytes.
     height_bytes: u64,
+    /// Largest sum of sizes at one moment, in bytes.
     load_bytes: u64,
+    /// Number of orders placed.
     orders: usize,
     #[serde(flatten)]
     work: WorkJson,

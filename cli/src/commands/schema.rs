@@ -9,15 +9,15 @@ use remat_report::SolveJson;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::json;
 
-/// A schema of one of the objects that a command prints.
+/// The schema of an object that a command prints.
 type OfObject = fn(&mut SchemaGenerator) -> Schema;
 
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// The objects that each command prints with `--json`, and what errors print in their place.
-static OBJECTS: [(&str, &[OfObject]); 16] = [
+/// The objects that each command prints with `--json`, and the object for errors.
+static OBJECTS: [(&str, &[OfObject]); 19] = [
     ("solve", &[of::<SolveJson<'static>>]),
     (
         "verify",
@@ -64,8 +64,19 @@ static OBJECTS: [(&str, &[OfObject]); 16] = [
             of::<check_certificate::ProofJson<'static>>,
         ],
     ),
+    ("exec", &[of::<torch::objects::ExecJson<'static>>]),
+    ("profile", &[of::<torch::objects::ProfileJson<'static>>]),
+    (
+        "train-check",
+        &[of::<torch::objects::TrainCheckJson<'static>>],
+    ),
     ("error", &[of::<ErrorJson<'static>>]),
 ];
+
+/// Commands that print an object with `--json`, and `error`.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OBJECTS.iter().map(|(name, _)| *name)
+}
 
 /// The JSON schema of the object that a command prints with `--json`, or of `error`.
 pub fn of_command(name: &str) -> Option<serde_json::Value> {
@@ -86,12 +97,12 @@ pub fn of_command(name: &str) -> Option<serde_json::Value> {
 /// Prints the schema of a command's object.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a command that prints no object, and where standard output cannot be
-/// written.
+/// [`Failure::Usage`] for a command that prints no object, [`Failure::Write`] if standard output
+/// cannot be written.
 pub fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
     let name = &arguments.command;
     let schema = of_command(name).ok_or_else(|| {
-        let known: Vec<&str> = OBJECTS.iter().map(|(name, _)| *name).collect();
+        let known: Vec<&str> = names().collect();
         Failure::Usage {
             problem: format!("{name:?} prints no object that has a schema"),
             remedy: format!("write one of {}", known.join(", ")),

@@ -23,12 +23,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Rows of a list that is cut.
+/// Maximum number of rows of a list.
 const ROWS: usize = 8;
-/// Rows of the list of copies.
+/// Maximum number of rows of the list of copies.
 const COPY_ROWS: usize = 16;
 
-/// Describes, and draws what was asked for.
+/// Describes the subject, and draws the requested pictures.
 ///
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
@@ -94,10 +94,10 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Instance and plan that are shown, with replays.
+/// Instance and plan, with their replays.
 struct Subject {
     instance: Instance,
-    /// The same with the link that it was given with.
+    /// The instance with its given link.
     given: Instance,
     plan: Plan,
     told: Explanation,
@@ -306,8 +306,8 @@ impl Subject {
         text
     }
 
-    /// Copies in order of time, those that come back with the node that reads them; of many those
-    /// that computations wait for and the largest.
+    /// Copies in order of time; a copy back has the node that reads it. Of many copies, the ones
+    /// that computations wait for and the largest are listed.
     fn copied(&self) -> String {
         let (instance, replay) = (&self.instance, &self.told.replay);
         let spans = &replay.transfers.spans;
@@ -416,55 +416,82 @@ impl Subject {
     }
 }
 
+/// The object of `remat-bb show --json`, for an instance or a plan.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ShowJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     semantics: &'a str,
+    /// Number of nodes.
     nodes: usize,
+    /// Number of backward nodes.
     backward_nodes: usize,
+    /// Fixed memory in bytes: parameters, input and parameter gradients.
     fixed_bytes: u64,
     #[serde(flatten)]
     replay: ReplayJson<'a>,
+    /// Peak memory without recomputation, in bytes.
     plain_peak_bytes: u64,
+    /// Memory budget in bytes, from `--budget` or the plan; null without one.
     budget_bytes: Option<u64>,
+    /// Number of statements of the plan.
     statements: usize,
+    /// Outputs of all nodes.
     tensors: Vec<TensorJson<'a>>,
+    /// Nodes whose outputs are in memory at the peak, the largest first.
     at_peak: Vec<&'a str>,
+    /// Recomputed nodes, the most expensive first.
     recomputed: Vec<RecomputedJson<'a>>,
+    /// Copies to the host and back.
     copies: Vec<CopyJson<'a>>,
     #[serde(flatten)]
     arena: ArenaJson,
 }
 
-/// A copy; times are in the instance's cost unit.
+/// A copy.
 #[derive(Serialize, JsonSchema)]
 struct CopyJson<'a> {
+    /// Node whose output is copied.
     node: &'a str,
+    /// Size in bytes.
     bytes: u64,
+    /// True for a copy to the host, false for a copy back.
     to_host: bool,
+    /// Begin, in the unit of costs.
     begin: u64,
+    /// End, in the unit of costs.
     end: u64,
+    /// Time that computations wait for this copy, in the unit of costs.
     idle: u64,
 }
 
+/// The output of a node.
 #[derive(Serialize, JsonSchema)]
 struct TensorJson<'a> {
+    /// Name of the node.
     node: &'a str,
+    /// Name of its operator.
     operator: &'a str,
+    /// Shape of its output.
     shape: &'a [u64],
+    /// Size of its output in bytes.
     bytes: u64,
 }
 
+/// A recomputed node.
 #[derive(Serialize, JsonSchema)]
 struct RecomputedJson<'a> {
+    /// Name of the node.
     node: &'a str,
+    /// Number of recomputations.
     times: usize,
+    /// Cost of all its recomputations.
     cost: u64,
 }
 
-/// Tensors in registers at the peak: while its node runs, the output included, or at its statement
-/// about a copy, with what a copy is to fill.
+/// Tensors in registers at the peak: while a node runs, with its output, or at a statement about a
+/// copy, with the register that the copy fills.
 fn live_at_peak(plan: &Plan, replay: &Replay) -> Vec<NodeId> {
     let mut points = replay.timeline.iter();
     let peak = points.position(|p| p.bytes == replay.peak_bytes);

@@ -21,14 +21,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-/// Rows of a list that is cut.
+/// Maximum number of rows of a list.
 const ROWS: usize = 8;
 
-/// Shows what was named where it is of these kinds; `None` for instances and their plans.
+/// Shows a graph, a table of lives or a plan of these; `None` for instances and their plans.
 ///
 /// # Errors
-/// [`Failure`] for bad input, orders that cannot run, addresses that are shared, and files that
-/// cannot be written.
+/// [`Failure`] for bad input, infeasible orders, overlapping addresses, and files that cannot be
+/// written.
 pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
     let plan = arguments.plan.as_deref();
     let schema = plan.filter(|p| p.is_file()).and_then(schema_of);
@@ -228,7 +228,7 @@ impl Shown {
         }
     }
 
-    /// Names and sizes of what is in memory at the peak, the largest first.
+    /// Names and sizes of buffers in memory at the peak, the largest first.
     fn at_peak(&self) -> Vec<(Name, u64)> {
         let time = match &self.ordered {
             Some(of) => of.replay.peak_step as u64,
@@ -356,24 +356,44 @@ impl Shown {
     }
 }
 
+/// The object of `remat-bb show --json`, for an order, a memory plan or a table of lives.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ShowMemoryJson<'a> {
+    /// Version of this program.
     version: &'static str,
+    /// `program order`, `order`, `memory plan`, `lives` or `placement`.
     kind: &'a str,
+    /// Name of the graph, or file of the table of lives.
     instance: &'a str,
+    /// SHA-256 of the graph; null for a table of lives.
     instance_sha256: Option<String>,
+    /// Edges that orders respect: `free` (data), `sound` (also tensors overwritten in place),
+    /// `sound+rng` (also random numbers in the program's order) or `ctl` (data and OLLA's control
+    /// edges); null for a table of lives.
     variant: Option<&'a str>,
+    /// Number of operators; null for a table of lives.
     operators: Option<usize>,
+    /// Number of buffers.
     buffers: usize,
+    /// Peak of the order, or largest load of the table, in bytes.
     peak_memory_bytes: u64,
+    /// Operator at the peak; null for a table of lives.
     #[schemars(with = "Option<String>")]
     peak_at: Option<Name>,
+    /// Resident memory in bytes; null for a table of lives.
     base_memory_bytes: Option<u64>,
+    /// Peak of the program's own order in bytes; null for a table of lives, or if the variant
+    /// excludes this order.
     program_peak_bytes: Option<u64>,
+    /// Lower bound in bytes that the file records; null if it records none.
     recorded_bound_bytes: Option<u64>,
+    /// Largest sum of sizes at one moment, in bytes.
     load_bytes: u64,
+    /// Size of the arena in bytes; null without addresses.
     height_bytes: Option<u64>,
+    /// Buffers in memory at the peak, the largest first.
     #[schemars(with = "Vec<String>")]
     at_peak: Vec<Name>,
+    /// Memory at each step of the order in bytes; null for a table of lives.
     step_bytes: Option<Vec<u64>>,
 }

@@ -25,10 +25,10 @@ use std::fmt::Write;
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
 
-/// A budget's place, with a schedule of either program or a plan with copies.
+/// A point of the frontier, with a schedule of either program or a plan with copies.
 type SweepPoint = FrontierPoint<AnyPlan>;
 
-/// Solves for every budget, writes the files that were asked for, and reports.
+/// Solves for every budget, writes the requested files, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
@@ -183,8 +183,8 @@ pub fn budgets(option: &str, text: &str, plain_bytes: u64) -> Result<Vec<u64>, F
     Ok((0..count).map(at).collect())
 }
 
-/// The picture of a frontier: our plans and bounds, and for each point the other strategies, if
-/// any. `plain` is the replay without recomputation.
+/// The picture of a frontier: plans and bounds of this program, and for each point the other
+/// strategies, if any. `plain` is the replay without recomputation.
 pub fn picture(
     solvable: &AnySolvable,
     plain: &Replay,
@@ -241,7 +241,7 @@ fn percent(plain: &Replay, cost: u64) -> f64 {
     }
 }
 
-/// The bound, where a plan may exist.
+/// The bound; `None` if no plan exists.
 fn bound(point: &SweepPoint) -> Option<u64> {
     (point.status != Status::Infeasible).then_some(point.bound)
 }
@@ -253,7 +253,7 @@ struct Sweep<'a> {
     plain: &'a Replay,
     points: &'a [SweepPoint],
     others: &'a [Vec<Compared>],
-    /// File of each plan that was written.
+    /// File of each written plan.
     plans: &'a [Option<String>],
 }
 
@@ -413,41 +413,69 @@ impl Sweep<'_> {
     }
 }
 
+/// The object of `remat-bb sweep --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SweepJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     formulation: &'a str,
+    /// Runs of equal layers, in the order of the forward pass.
     layers: Vec<LayersJson>,
+    /// Cost of the step without recomputation.
     base_cost: u64,
+    /// Unit of all costs and times.
     cost_unit: &'a str,
+    /// Peak memory without recomputation, in bytes.
     plain_peak_bytes: u64,
     #[serde(flatten)]
     search: SearchJson,
+    /// Points of the frontier, one for each budget.
     points: Vec<JsonPoint<'a>>,
 }
 
+/// A point of the frontier.
 #[derive(Serialize, JsonSchema)]
 struct JsonPoint<'a> {
+    /// Memory budget in bytes.
     budget_bytes: u64,
+    /// `optimal` (within the gap), `feasible`, `infeasible` (proven: no stage schedule fits),
+    /// `limit` (no plan in time) or `interrupted`.
     status: &'a str,
+    /// Replayed cost of the plan (with `--offload` the makespan); null without a plan.
     objective: Option<u64>,
+    /// Cost above `base_cost`, in percent of `base_cost`; null without a plan.
     overhead_percent: Option<f64>,
+    /// Replayed peak memory in bytes; null without a plan.
     peak_memory_bytes: Option<u64>,
+    /// Proven lower bound on the cost of every plan of `bound_scope`; null if `status` is
+    /// `infeasible`.
     bound: Option<u64>,
+    /// Class of plans that the bound covers: `stage-schedules` or `stage-schedules-with-copies`.
     bound_scope: &'a str,
+    /// `(objective - bound) / objective`; null without a plan.
     gap: Option<f64>,
+    /// Time in seconds.
     seconds: f64,
+    /// Copies to the host and back; null without `--offload`.
     offload: Option<TransfersJson>,
+    /// File of the plan; null unless `--plans` wrote it.
     plan: Option<&'a str>,
+    /// Reason in words why no stage schedule fits; null unless `status` is `infeasible`.
     infeasible_because: Option<&'a str>,
+    /// Heuristics that fit.
     baselines: Vec<JsonBaseline<'a>>,
 }
 
+/// A heuristic that fits.
 #[derive(Serialize, JsonSchema)]
 struct JsonBaseline<'a> {
+    /// Name of the heuristic.
     name: &'a str,
+    /// Replayed cost (of a plan that copies: the makespan).
     cost: u64,
+    /// Replayed peak memory in bytes.
     peak_memory_bytes: u64,
+    /// Copies to the host and back; null without `--offload`.
     offload: Option<TransfersJson>,
 }

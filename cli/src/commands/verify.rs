@@ -13,10 +13,10 @@ use remat_report::{ReplayJson, transfers};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Replays, reports, and compares with what the file claims.
+/// Replays a file, compares it with its claims, and reports.
 ///
 /// # Errors
-/// [`Failure`] for bad input, a plan that cannot be executed, or one whose claims are not true.
+/// [`Failure`] for bad input, a plan that cannot be executed, or false claims.
 pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     if let Some(exit) = verify_memory::run(arguments)? {
         return Ok(exit);
@@ -37,7 +37,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     let host = HostMemory::of(&found);
     let file = files::input_name(&arguments.plan);
     let arena = arena(&found, &file)?;
-    // A budget that was asked for is for the arena, too; the one on record is for the plan's peak.
+    // The arena must fit a requested budget; a recorded budget limits the plan's peak only.
     let needed = match (&arena, &arguments.budget) {
         (Some(arena), Some(_)) => arena.bytes.max(found.replay.peak_bytes),
         _ => found.replay.peak_bytes,
@@ -74,7 +74,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Host memory of a plan and of its link.
+/// Host memory of a plan, and the limit of its link.
 struct HostMemory {
     peak_bytes: u64,
     limit_bytes: Option<u64>,
@@ -95,11 +95,12 @@ impl HostMemory {
     }
 }
 
-/// Addresses of a plan that has them, judged by [`remat_check::place`], which knows nothing of how
-/// they were replayed. The bound needs no search: what the fullest computation takes.
+/// Addresses of a plan, checked by [`remat_check::place`], which shares no code with their replay.
+/// `None` for a plan without addresses. The bound is the largest load of one computation, which
+/// needs no search.
 ///
 /// # Errors
-/// [`Failure::Addresses`] where they share bytes, or need another arena than the plan records.
+/// [`Failure::Addresses`] if they share bytes, or their arena differs from the recorded one.
 pub fn arena(found: &Replayed, file: &str) -> Result<Option<Arena>, Failure> {
     let Some(addresses) = &found.addresses else {
         return Ok(None);
@@ -127,7 +128,7 @@ pub fn arena(found: &Replayed, file: &str) -> Result<Option<Arena>, Failure> {
     }))
 }
 
-/// Claims of a file that its replay does not confirm, each in words.
+/// Claims of a file that its replay refutes, each in words.
 pub fn differences(found: &Replayed) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;
@@ -150,7 +151,7 @@ pub fn differences(found: &Replayed) -> Vec<String> {
     list
 }
 
-/// Claims about memory that the replay does not confirm: those that no link changes.
+/// Claims about device memory that the replay refutes; they do not depend on the link.
 fn memory_differences(found: &Replayed) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;
@@ -170,28 +171,45 @@ fn memory_differences(found: &Replayed) -> Vec<String> {
     list
 }
 
+/// The object of `remat-bb verify --json`, for a plan or a schedule.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VerifyJson<'a> {
+    /// True if the replay confirms the file and the plan is within its limits.
     verified: bool,
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Name of the file.
     file: &'a str,
+    /// `plan` or `schedule`.
     kind: &'a str,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     semantics: &'a str,
     #[serde(flatten)]
     replay: ReplayJson<'a>,
+    /// Host memory of the link in bytes; null without a limit.
     host_memory_bytes: Option<u64>,
+    /// Number of computations.
     computations: usize,
+    /// Memory budget in bytes, from `--budget` or the file; null without one.
     budget_bytes: Option<u64>,
-    /// True if bounds and certificates of `solve` hold for it.
+    /// True for a stage schedule in the order of the instance: bounds and certificates of `solve`
+    /// hold for it.
     stage_schedule: bool,
+    /// Reason why it is no stage schedule; null for a stage schedule.
     no_stage_schedule_because: Option<String>,
+    /// True for a stage schedule in the order of its own first computations, as of `solve
+    /// --reorder`.
     stage_schedule_in_own_order: bool,
-    /// True if bounds with a link are over plans like it.
+    /// True if its computations, apart from copies to the host, form a stage schedule: bounds with
+    /// a link cover it. Without copies the same as `stage_schedule`.
     stage_schedule_with_copies: bool,
+    /// Cost or makespan that the file records.
     recorded_objective: u64,
+    /// Peak that the file records, in bytes; null if it records none.
     recorded_peak_bytes: Option<u64>,
+    /// Budget that the file records, in bytes; null if it records none.
     recorded_budget_bytes: Option<u64>,
+    /// Claims of the file that the replay refutes, in words.
     differences: &'a [String],
     #[serde(flatten)]
     arena: ArenaJson,
@@ -231,7 +249,7 @@ fn json(
     })
 }
 
-/// The program whose bounds hold for a plan, in words.
+/// The class of a plan, and the bounds that hold for it, in words.
 fn scope(found: &Replayed) -> String {
     let (plan, instance) = (&found.plan, &found.instance);
     let problem = match plan.stage_schedule(instance) {

@@ -17,26 +17,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-/// Replay of a file, in the terms of all three kinds.
+/// Replay of a file of one of the three kinds.
 struct JudgedFile {
     kind: &'static str,
     name: Name,
     sha256: Option<String>,
     variant: Option<Variant>,
-    /// Peak of an order, all of it; height of a placement.
+    /// Peak of an order or a memory plan, with resident memory; height of a placement.
     peak_bytes: u64,
     height_bytes: Option<u64>,
     bound_bytes: Option<u64>,
     budget_bytes: Option<u64>,
 }
 
-/// Verifies the file where it is one of these; `None` for any other.
+/// Verifies an order, a memory plan or a placement; `None` for any other file.
 ///
 /// # Errors
-/// [`Failure`] for bad input, an order that cannot run, addresses that are shared, and claims that
-/// are not true.
+/// [`Failure`] for bad input, an infeasible order, overlapping addresses, and false claims.
 pub fn run(arguments: &VerifyArguments) -> Result<Option<Exit>, Failure> {
-    // Streams are read once, by whoever knows what they are.
+    // A stream can be read once only, so its kind is not examined here.
     if !arguments.plan.is_file() {
         return Ok(None);
     }
@@ -71,14 +70,14 @@ pub fn run(arguments: &VerifyArguments) -> Result<Option<Exit>, Failure> {
     }
 }
 
-/// A table with a column `offset`.
+/// Returns whether a text is a table with a column `offset`.
 fn is_placement(bytes: &[u8]) -> bool {
     let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
     let head = String::from_utf8_lossy(line);
     head.split(',').any(|name| name.trim() == "offset")
 }
 
-/// A file that its replay refutes.
+/// The failure for a file that its replay refutes.
 pub(super) fn refused(file: &str, problem: impl std::fmt::Display) -> Failure {
     Failure::Usage {
         problem: format!("{file}: {problem}"),
@@ -140,18 +139,34 @@ fn placement(lives: &Path, input: &Input) -> Result<JudgedFile, Failure> {
     })
 }
 
+/// The object of `remat-bb verify --json`, for an order, a memory plan or a placement.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct JudgedJson<'a> {
+    /// True if the result is within its budget; a file that its replay refutes is an error.
     verified: bool,
+    /// Version of this program.
     version: &'static str,
+    /// Name of the graph, or file of the table of lives.
     instance: &'a str,
+    /// SHA-256 of the graph; null for a table of lives.
     instance_sha256: Option<&'a str>,
+    /// Name of the file.
     file: &'a str,
+    /// `order`, `memory plan` or `placement`.
     kind: &'a str,
+    /// Edges that orders respect: `free` (data), `sound` (also tensors overwritten in place),
+    /// `sound+rng` (also random numbers in the program's order) or `ctl` (data and OLLA's control
+    /// edges); null for a placement.
     variant: Option<&'a str>,
+    /// Replayed peak of the order, resident memory and arena of the memory plan, or height of the
+    /// placement, in bytes.
     peak_memory_bytes: u64,
+    /// Size of the arena in bytes; null for an order.
     height_bytes: Option<u64>,
+    /// Lower bound in bytes that the file records (of a placement: its load); null if it records
+    /// none.
     recorded_bound_bytes: Option<u64>,
+    /// Memory budget in bytes, from `--budget` or the file; null without one.
     budget_bytes: Option<u64>,
 }
 

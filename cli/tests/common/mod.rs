@@ -2,6 +2,7 @@
 // Every test file uses a part of this module.
 #![allow(dead_code)]
 
+use remat_bb::commands::schema;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,23 @@ pub fn object(out: &str) -> Value {
     let value: Value = serde_json::from_str(out).expect("standard output is one JSON value");
     assert!(value.is_object(), "{out}");
     value
+}
+
+/// Checks a command's object against the schema that `remat-bb schema` prints.
+pub fn has_its_schema(command: &str, object: &Value) {
+    let name = match object["status"] == "error" {
+        true => "error",
+        false => command,
+    };
+    let schema = schema::of_command(name).unwrap_or_else(|| panic!("{name} has no schema"));
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems: Vec<String> = validator
+        .iter_errors(object)
+        .map(|e| e.to_string())
+        .collect();
+    assert!(problems.is_empty(), "{command}: {problems:?} in {object:#}");
+    let unknown = serde_json::json!({"colour": "red"});
+    assert!(!validator.is_valid(&unknown), "{name} allows any object");
 }
 
 /// A path as an argument.

@@ -15,32 +15,53 @@ use remat_report::transfers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// The object of `remat-bb check-certificate --json`, for a proof of `solve`.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::commands) struct ProofJson<'a> {
+    /// Always `accepted`: a certificate that is refused is an error.
     verdict: &'a str,
+    /// `bound` or `infeasible`.
     claim: &'a str,
+    /// Proven lower bound on the cost (with copies on the makespan); null if `claim` is
+    /// `infeasible`.
     lower: Option<u64>,
+    /// Class of plans that the bound covers: `stage-schedules` or `stage-schedules-with-copies`.
     bound_scope: &'a str,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     formulation: &'a str,
+    /// Form of the proof: `tree`, or with copies `trips` or `envelope`.
     evidence: &'a str,
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Instance that the proof names; if it is another one, the proof holds for the checked
+    /// instance as well.
     made_for: &'a str,
+    /// Memory budget in bytes.
     budget_bytes: u64,
+    /// Link that plans copy over; null for plans without copies.
     link: Option<LinkJson<'a>>,
+    /// Number of rows.
     rows: usize,
+    /// Number of nodes.
     nodes: usize,
+    /// Number of leaves.
     leaves: usize,
 }
 
-/// The link that plans copy over; null for plans without copies.
+/// The link that plans copy over.
 #[derive(Serialize, JsonSchema)]
 struct LinkJson<'a> {
+    /// Speed to the host, in bytes per second.
     to_host_bytes_per_second: u64,
+    /// Speed from the host, in bytes per second.
     from_host_bytes_per_second: u64,
+    /// Time of every copy beside its bytes, in nanoseconds.
     latency_ns: u64,
+    /// `full` (both directions at once) or `half`.
     duplex: &'a str,
+    /// Host memory for copies in bytes; null without a limit.
     host_memory_bytes: Option<u64>,
+    /// Times of copies: `any`, or `loss` (to the host before the loss, back after it).
     offload_phase: &'a str,
 }
 
@@ -95,7 +116,7 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
             format!("no stage schedule{copies} fits within {budget}"),
         ),
     };
-    // As the proof has it.
+    // The proof has the name with single blanks.
     let name = instance.name().to_string();
     let named = name.split_whitespace().collect::<Vec<_>>();
     let mut notes = terms.map_or(String::new(), |terms| {
@@ -143,7 +164,7 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-/// The link that a proof is about, and whether it is the instance's own.
+/// The link of a proof in words, with a note if it is not the instance's own.
 fn link_words(terms: &LinkTerms, own: Option<&HostLink>) -> String {
     let mut words = transfers::link(&terms.link);
     if let Some(bytes) = terms.link.host_memory_bytes {

@@ -25,8 +25,8 @@ use std::path::Path;
 /// Writes the program.
 ///
 /// # Errors
-/// [`Failure`] for bad input, a file name that says no format, a budget that no program can be
-/// stated for, and files that cannot be written.
+/// [`Failure`] for bad input, a file name without a known format, a budget for which the program
+/// cannot be stated, and files that cannot be written.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let format = Format::of(&arguments.out)?;
     let budget = budget(arguments)?;
@@ -47,7 +47,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     stated.write(&name(arguments.formulation), &output, &files)
 }
 
-/// The program that a command line asks for, without writing it.
+/// The requested program, without a file.
 ///
 /// # Errors
 /// As [`run`], and [`Failure::Usage`] for a program that cannot be stated under its budget.
@@ -64,15 +64,15 @@ pub struct Stated {
     pub instance: Instance,
     /// The budget.
     pub budget_bytes: u64,
-    /// Reason why nothing fits the budget, where a look tells.
+    /// Reason why no plan fits the budget, if it is found without a search.
     pub infeasible_because: Option<String>,
-    /// The program; none where the budget is too small for it to be stated.
+    /// The program; `None` if the budget is too small to state it.
     pub exported: Option<Exported>,
 }
 
-/// The file that a program is written to.
+/// The output of a program.
 pub struct Output<'a> {
-    /// Its name.
+    /// Name of the file.
     pub file: &'a Path,
     /// Its format.
     pub format: Format,
@@ -84,7 +84,7 @@ impl Stated {
     fn new(arguments: &ExportArguments, budget: &str) -> Result<Self, Failure> {
         let semantics = arguments.formulation.semantics();
         let instance = source::instance(&arguments.instance)?.seen_by(semantics);
-        // A program that needs a loss is refused below.
+        // `build` refuses a program that needs a loss.
         let formulation = AnyFormulation::of(&instance, semantics);
         let formulation = formulation.unwrap_or_else(|_| AnyFormulation::checkmate(&instance));
         let plain = source::plain(&formulation)?;
@@ -101,8 +101,8 @@ impl Stated {
     /// The program alone.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if the budget is too small for it to be stated; `source` is the instance
-    /// as the user named it.
+    /// [`Failure::Usage`] if the budget is too small to state it; `source` is the path of the
+    /// instance.
     pub fn into_model(self, source: &Path) -> Result<Model, Failure> {
         let exported = self.exported.ok_or_else(|| Failure::Usage {
             problem: format!("{}: the budget is too small", shown(source)),
@@ -174,7 +174,7 @@ impl Stated {
     }
 }
 
-/// The budget, of programs that have one; options of other programs are refused.
+/// The budget, for programs with a budget; options of other programs are refused.
 fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
     let a = arguments;
     let wrong = |option: &str, remedy: &str| {
@@ -224,8 +224,8 @@ fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
     }
 }
 
-/// Reason why nothing fits the budget, where a look tells. MONeT's program with the tighter bound on
-/// local memory charges less than the look does.
+/// Reason why no plan fits the budget, if it is found without a search. MONeT's program with the
+/// tighter bound on local memory charges less than this test, so it has no reason.
 fn too_small(
     arguments: &ExportArguments,
     instance: &Instance,
@@ -238,17 +238,17 @@ fn too_small(
     formulation.too_small(budget_bytes)
 }
 
-/// A program to be written.
+/// A program for a file.
 pub struct Exported {
     /// The program.
     pub model: Model,
-    /// Bytes that one unit of memory in it stands for.
+    /// Bytes of one unit of memory in it.
     pub unit_bytes: f64,
     /// Rows and nonzeros as the published runs count them.
     pub published: Option<(usize, usize)>,
 }
 
-/// The program; none where the budget is too small for it to be stated.
+/// The program; `None` if the budget is too small to state it.
 fn build(
     arguments: &ExportArguments,
     instance: &Instance,
@@ -308,14 +308,14 @@ fn build(
                 published: published.then_some((size.rows, size.nonzeros)),
             }
         }
-        // They have no budget, and are written elsewhere.
+        // Module `olla` writes them, as they have no budget.
         ExportedProgram::Olla | ExportedProgram::OllaOrder | ExportedProgram::OllaPlace => {
             return Ok(None);
         }
     }))
 }
 
-/// The unit of memory in bytes, of programs that do not choose their own.
+/// The unit of memory in bytes, for programs that do not choose their own.
 fn unit(
     arguments: &ExportArguments,
     instance: &Instance,
@@ -335,7 +335,7 @@ fn unit(
     }
 }
 
-/// The failure of a unit for a program that chooses its own.
+/// The failure for a unit of a program that chooses its own.
 pub fn own_unit(formulation: &str, text: &str) -> Failure {
     Failure::Usage {
         problem: format!("--unit {text:?}: the formulation {formulation} chooses its own unit"),
@@ -343,12 +343,12 @@ pub fn own_unit(formulation: &str, text: &str) -> Failure {
     }
 }
 
-/// The unit of memory in bytes: the one that was asked for, or the largest, which keeps the budget
-/// near a thousand units. Solvers take a millionth of a unit for nothing: with larger units they
-/// could not tell what fits.
+/// The unit of memory in bytes: the requested one, or the largest, which keeps the budget near a
+/// thousand units. Solvers ignore a millionth of a unit; of a larger unit that could be too much
+/// memory.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a text that is no amount, and one that is too large.
+/// [`Failure::Usage`] for a text that is no amount, and for a unit that is too large.
 pub fn unit_of(text: Option<&str>, largest: f64) -> Result<f64, Failure> {
     let Some(text) = text else {
         return Ok(largest);
@@ -369,13 +369,13 @@ pub fn unit_of(text: Option<&str>, largest: f64) -> Result<f64, Failure> {
     }
 }
 
-/// The name as on the command line.
+/// The program's name on the command line.
 fn name(program: ExportedProgram) -> String {
     let value = program.to_possible_value();
     value.map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
-/// Format of a file of a program.
+/// Format of a program's file.
 #[derive(Clone, Copy)]
 pub enum Format {
     /// MPS, free format.
@@ -385,10 +385,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the name of a file says; MPS on standard output.
+    /// The format by the ending of a file name; MPS on standard output.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a name that says none.
+    /// [`Failure::Usage`] for another ending.
     pub fn of(path: &Path) -> Result<Format, Failure> {
         if path == Path::new("-") {
             return Ok(Format::Mps);
@@ -419,20 +419,34 @@ impl Format {
     }
 }
 
+/// The object of `remat-bb export --json`, for the programs of Checkmate and MONeT.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ExportJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Integer program, as `--formulation` names it.
     formulation: &'a str,
+    /// Memory budget in bytes.
     budget_bytes: u64,
+    /// Memory that one unit stands for in bytes; null if the program was not written.
     unit_bytes: Option<u64>,
+    /// Number of rows; null if the program was not written.
     rows: Option<usize>,
+    /// Number of columns; null if the program was not written.
     columns: Option<usize>,
+    /// Number of nonzeros; null if the program was not written.
     nonzeros: Option<usize>,
+    /// Number of rows, fixings and bounds, as the published runs count them; null unless
+    /// `formulation` is `checkmate-original` or `monet-original`.
     published_rows: Option<usize>,
+    /// Number of nonzeros, those of fixings and bounds included; null where `published_rows` is.
     published_nonzeros: Option<usize>,
+    /// File of the program; null if the program was not written.
     file: Option<&'a str>,
+    /// Reason in words why no plan fits the budget; null without one.
     infeasible_because: Option<&'a str>,
+    /// Always null: only OLLA's programs have a variant.
     variant: Option<&'static str>,
+    /// Always null: only OLLA's programs have time steps.
     steps: Option<u32>,
 }

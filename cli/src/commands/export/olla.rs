@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-/// A program, and of what it is.
+/// A program and its subject.
 struct Written {
     model: Model,
     instance: Name,
@@ -69,7 +69,7 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// The program, without writing it.
+/// The program, without a file.
 ///
 /// # Errors
 /// As [`super::run`].
@@ -84,13 +84,13 @@ fn written(arguments: &ExportArguments) -> Result<Written, Failure> {
     }
 }
 
-/// Returns whether a table of lives is meant.
+/// Returns whether a path names a table of lives.
 fn is_table(path: &Path) -> bool {
     path.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("csv"))
 }
 
-/// Bytes of a unit of memory: what the one column with a cost costs.
+/// Bytes of a unit of memory: the cost of the only column with a cost.
 fn unit_bytes(model: &Model) -> u64 {
     model.costs().iter().copied().fold(0.0, f64::max) as u64
 }
@@ -158,7 +158,7 @@ fn of_graph(arguments: &ExportArguments) -> Result<Written, Failure> {
     })
 }
 
-/// The order that was asked for, or that of the program.
+/// The requested order, or the program's.
 fn plan(
     arguments: &ExportArguments,
     graph: &OrderGraph,
@@ -197,21 +197,39 @@ fn failure(text: &str, problem: &ProgramError) -> Failure {
     }
 }
 
+/// The object of `remat-bb export --json`, for OLLA's programs.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::commands) struct OllaJson<'a> {
+    /// Version of this program.
     version: &'static str,
+    /// Name of the graph, or file of the table of lives.
     instance: &'a str,
+    /// SHA-256 of the graph; null for a table of lives.
     instance_sha256: Option<&'a str>,
+    /// Integer program, as `--formulation` names it.
     formulation: &'a str,
+    /// Always null: OLLA's programs minimise memory.
     budget_bytes: Option<u64>,
+    /// Memory that one unit stands for in bytes.
     unit_bytes: u64,
+    /// Number of rows.
     rows: usize,
+    /// Number of columns.
     columns: usize,
+    /// Number of nonzeros.
     nonzeros: usize,
+    /// Always null.
     published_rows: Option<usize>,
+    /// Always null.
     published_nonzeros: Option<usize>,
+    /// File of the program.
     file: &'a str,
+    /// Always null.
     infeasible_because: Option<&'a str>,
+    /// Edges that orders respect: `free` (data), `sound` (also tensors overwritten in place),
+    /// `sound+rng` (also random numbers in the program's order) or `ctl` (data and OLLA's control
+    /// edges); null for a table of lives.
     variant: Option<&'static str>,
+    /// Number of time steps; null for `olla-place`.
     steps: Option<u32>,
 }

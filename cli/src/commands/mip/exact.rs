@@ -8,8 +8,8 @@ use remat_solver::mip::{ExactClaim, Settings};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Refuses a model for a proof whose file has a number that a double does not hold; notes it for a
-/// search.
+/// Refuses a proof for a model whose file has a number that a double does not hold. For a search,
+/// the number is noted.
 ///
 /// # Errors
 /// [`Failure::Open`].
@@ -32,7 +32,7 @@ pub(super) fn held(model: &Model, arguments: &MipArguments) -> Result<(), Failur
     Ok(())
 }
 
-/// Applies the option: gaps that were not given are 0.
+/// Applies the option: gaps are 0 by default.
 pub(super) fn apply(settings: &mut Settings, arguments: &MipArguments) {
     if !arguments.exact {
         return;
@@ -47,11 +47,14 @@ pub(super) fn apply(settings: &mut Settings, arguments: &MipArguments) {
     }
 }
 
-/// Claims settled in rational numbers, or the reason why they are not.
+/// Claims settled in rational numbers, or the reason against them.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ExactJson<'a> {
+pub struct ExactJson<'a> {
+    /// Objective of the exact solution as a fraction; null without one.
     objective: Option<&'a str>,
+    /// Proven bound as a fraction; null without one.
     bound: Option<&'a str>,
+    /// Reason why the claim is not settled; null for a settled claim.
     problem: Option<&'a str>,
 }
 

@@ -1,5 +1,8 @@
 //! `remat-bb exec`
 
+use super::objects::{
+    Computation, CopiesJson, ExecJson, GradientsJson, MeasuredJson, Predicted, RunArenaJson,
+};
 use super::session::{self, Measured, Runnable};
 use crate::arguments::ExecArguments;
 use crate::failure::{Exit, Failure};
@@ -13,7 +16,6 @@ use remat_instances::simulate::{CACHE_LINE, TimelinePoint};
 use remat_memory::place::{PlaceSettings, place_plan};
 use remat_report::draw::memory::{self, MemoryPicture};
 use remat_report::results;
-use serde::Serialize;
 use std::fmt::Write;
 
 /// Relative difference of gradients that floating-point sums in another order explain.
@@ -23,8 +25,7 @@ const SAME_GRADIENT: f64 = 1e-4;
 /// training.
 ///
 /// # Errors
-/// [`Failure`] for bad input, a plan that cannot be executed, a device that is not there, and a
-/// check that failed.
+/// [`Failure`] for bad input, a plan that cannot be executed, a missing device, and a failed check.
 pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     let files = Files::tried(
         arguments.json,
@@ -59,8 +60,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     if arguments.check {
         differences = claims(&found, &measured, arguments.tolerance);
     }
-    // Plain training may need more memory than the device has: then there is nothing to compare
-    // with.
+    // Plain training may need more memory than the device has; then nothing is compared.
     if let Some(plain) = all.next().flatten() {
         let (loss, gradients) = against_plain(&measured, &plain)?;
         differences.extend(loss);
@@ -97,7 +97,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The addresses to run from: those of the plan, or others where `--arena` asks for some.
+/// The addresses of the run: the plan's, or new ones if `--arena` requests them.
 fn addresses(
     arguments: &ExecArguments,
     found: &Replayed,
@@ -153,7 +153,7 @@ fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> 
     }
     let allowed = |bytes: u64| bytes as f64 * (1.0 + tolerance);
     if let Some(arena) = measured.run.arena {
-        // Scratch that found no room in the plan's workspaces is told, and no claim of the plan.
+        // Scratch beyond the plan's workspaces is reported, but is no claim of the plan.
         let kept = arena.arena_bytes + arena.beside_bytes;
         if arena.used_bytes > arena.arena_bytes || kept as f64 > allowed(arena.arena_bytes) {
             list.push(format!(
@@ -182,7 +182,7 @@ fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> 
     list
 }
 
-/// Loss (what differs, if it does) and gradients, against runs without recomputation.
+/// Loss (its difference in words, if there is one) and gradients, compared with plain training.
 fn against_plain(
     measured: &Measured,
     plain: &Measured,
@@ -194,9 +194,9 @@ fn against_plain(
     Ok(((!close).then_some(differs), comparison))
 }
 
-/// Predicted memory over time, with the measured one.
+/// The picture of predicted and measured memory over time.
 fn picture(found: &Replayed, measured: &Measured) -> Result<String, Failure> {
-    // Computations of the plan and of its replay come in the same order.
+    // Run and replay have the same order of computations.
     let timeline: Vec<TimelinePoint> = found
         .replay
         .timeline
@@ -226,71 +226,6 @@ struct ExecReport<'a> {
     comparison: Option<Comparison>,
     checked: bool,
     differences: &'a [String],
-}
-
-#[derive(Serialize)]
-struct Predicted {
-    seconds: Option<f64>,
-    peak_memory_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct MeasuredJson {
-    seconds: f64,
-    least_seconds: f64,
-    greatest_seconds: f64,
-    peak_memory_bytes: u64,
-    reserved_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct RunArenaJson {
-    arena_bytes: u64,
-    used_bytes: u64,
-    beside_bytes: u64,
-    outside_bytes: u64,
-}
-
-/// Copies to the host and back.
-#[derive(Serialize)]
-struct CopiesJson {
-    host_peak_bytes: u64,
-    predicted_host_peak_bytes: u64,
-    host_arena_bytes: u64,
-    to_host_bytes: u64,
-    from_host_bytes: u64,
-    makespan_seconds: f64,
-    predicted_makespan_seconds: Option<f64>,
-    idle_seconds: f64,
-    predicted_idle_seconds: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct GradientsJson {
-    equal: bool,
-    largest_relative_difference: f64,
-}
-
-#[derive(Serialize)]
-struct Computation<'a> {
-    node: &'a str,
-    seconds: f64,
-    predicted_bytes: Option<u64>,
-    peak_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct ExecJson<'a> {
-    instance: &'a str,
-    device: &'a str,
-    predicted: Predicted,
-    measured: MeasuredJson,
-    arena: Option<RunArenaJson>,
-    copies: Option<CopiesJson>,
-    loss: f64,
-    gradients: Option<GradientsJson>,
-    differences: &'a [String],
-    computations: Vec<Computation<'a>>,
 }
 
 impl ExecReport<'_> {

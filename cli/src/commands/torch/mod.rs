@@ -1,8 +1,9 @@
-//! `remat-bb exec`, `profile` and `train-check`: what runs on libtorch, where the program was built
-//! with it.
+//! `remat-bb exec`, `profile` and `train-check`, which run on libtorch. A program without libtorch
+//! refuses them.
 
 #[cfg(feature = "torch")]
 mod exec;
+pub(super) mod objects;
 #[cfg(feature = "torch")]
 mod profile;
 #[cfg(feature = "torch")]
@@ -27,7 +28,7 @@ mod without {
         })
     }
 
-    /// Says how to build the program with libtorch.
+    /// Explains how to build the program with libtorch.
     ///
     /// # Errors
     /// [`Failure::Usage`], always.
@@ -35,7 +36,7 @@ mod without {
         missing("exec")
     }
 
-    /// Says the same as [`exec`].
+    /// As [`exec`].
     ///
     /// # Errors
     /// [`Failure::Usage`], always.
@@ -43,7 +44,7 @@ mod without {
         missing("profile")
     }
 
-    /// Says the same as [`exec`].
+    /// As [`exec`].
     ///
     /// # Errors
     /// [`Failure::Usage`], always.

@@ -1,5 +1,6 @@
 //! `remat-bb profile`
 
+use super::objects::{ImplementationJson, LinkJson, NodeJson, PointJson, ProfileJson};
 use super::session;
 use crate::arguments::ProfileArguments;
 use crate::failure::{Exit, Failure};
@@ -12,15 +13,14 @@ use remat_instances::name::visible;
 use remat_instances::{Instance, Semantics, write_instance};
 use remat_report::Table;
 use remat_report::results;
-use serde::Serialize;
 
-/// Rows of the table: the operators that take longest.
+/// Rows of the table: the slowest operators.
 const SHOWN: usize = 12;
 
 /// Measures the model's operators and writes the instance.
 ///
 /// # Errors
-/// [`Failure`] for unknown models, a device that is not there, and files that cannot be written.
+/// [`Failure`] for unknown models, a missing device, and files that cannot be written.
 pub fn run(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     let files = Files::tried(arguments.json, &[], &[("--out", Some(&arguments.out))])?;
     let program = session::model(&arguments.model, arguments.batch)?;
@@ -44,41 +44,6 @@ pub fn run(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// One way to compute a node.
-#[derive(Serialize)]
-struct ImplementationJson<'a> {
-    name: &'a str,
-    seconds: f64,
-    interval: [f64; 2],
-    workspace_bytes: i64,
-    saved_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct NodeJson<'a> {
-    name: &'a str,
-    output_bytes: u64,
-    implementations: Vec<ImplementationJson<'a>>,
-    in_place: Option<ImplementationJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct PointJson {
-    bytes: u64,
-    to_host_bytes_per_second: f64,
-    from_host_bytes_per_second: f64,
-    both_bytes_per_second: f64,
-}
-
-#[derive(Serialize)]
-struct LinkJson {
-    to_host_bytes_per_second: u64,
-    from_host_bytes_per_second: u64,
-    latency_ns: u64,
-    duplex: &'static str,
-    points: Vec<PointJson>,
-}
-
 impl LinkJson {
     fn of(found: &LinkProfile) -> Self {
         let points = found.points.iter().map(|point| PointJson {
@@ -97,16 +62,8 @@ impl LinkJson {
     }
 }
 
-#[derive(Serialize)]
-struct ProfileJson<'a> {
-    instance: &'a str,
-    device: &'a str,
-    link: Option<LinkJson>,
-    nodes: Vec<NodeJson<'a>>,
-}
-
 impl<'a> NodeJson<'a> {
-    /// A node and the timings of its implementations, then that in place.
+    /// A node and the timings of its implementations; the last one is in place.
     fn of(instance: &'a Instance, node: &'a Node, timings: &[Timing]) -> Self {
         let way = |name, timing: &Timing, workspace_bytes, saved_bytes| ImplementationJson {
             name,
@@ -131,8 +88,8 @@ impl<'a> NodeJson<'a> {
     }
 }
 
-/// Bytes of the forward pass that a backward node keeps alive by reading them; nothing for a
-/// forward node.
+/// Bytes of the forward pass that a backward node keeps alive by reading them; 0 for a forward
+/// node.
 fn saved_bytes(instance: &Instance, node: &Node, implementation: &Implementation) -> u64 {
     let reads = implementation.needs.iter().map(|need| instance.node(*need));
     reads

@@ -1,5 +1,4 @@
-//! Common parts of the commands on libtorch: a device, a network on it, and plans run several
-//! times.
+//! Shared code of the commands on libtorch: devices, networks, and repeated runs of plans.
 
 use crate::arguments::{ClockChoice, DeviceArguments};
 use crate::failure::Failure;
@@ -25,7 +24,7 @@ pub fn training(program: TrainingProgram, on: &DeviceArguments) -> Result<Traini
     Ok(Training::new(program, &device, on.seed)?)
 }
 
-/// A model's specification, with another batch where one is given.
+/// A model's training program, with another batch if one is given.
 ///
 /// # Errors
 /// [`Failure::Zoo`].
@@ -50,20 +49,20 @@ pub fn model(text: &str, batch: Option<u64>) -> Result<TrainingProgram, Failure>
 /// The plan without recomputation.
 ///
 /// # Errors
-/// [`Failure::Replay`], which no valid instance leads to.
+/// [`Failure::Replay`], never for a valid instance.
 pub fn plain(instance: &Instance, semantics: Semantics) -> Result<Plan, Failure> {
     let plain = instance.without_recomputation(semantics);
     let plan = plain.and_then(|plain| plain.plan(instance));
     plan.map_err(|e| crate::source::replay_failure(instance.name(), e))
 }
 
-/// A plan to run: from one arena where it has addresses, with host memory where it copies.
+/// A plan to run: from one arena if it has addresses, with host memory if it copies.
 pub struct Runnable<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// Its addresses, and the instance whose sizes they are for.
+    /// Its addresses, and the instance of their sizes.
     pub addresses: Option<(&'a Instance, &'a PlanAddresses)>,
-    /// Its host memory, and the instance whose sizes and link it is for.
+    /// Its host memory, and the instance of its sizes and link.
     pub host: Option<(&'a Instance, HostMemory)>,
 }
 
@@ -90,22 +89,22 @@ impl Runnable<'_> {
     }
 }
 
-/// A plan that was run several times.
+/// Repeated runs of a plan.
 pub struct Measured {
-    /// The run of median time; of median makespan where the plan copies.
+    /// The run of median time; for a plan that copies, of median makespan.
     pub run: Run,
     /// Least and greatest time of all runs, in seconds.
     pub range: [f64; 2],
     /// Greatest peak of all runs in bytes.
     pub peak_bytes: u64,
-    /// Gradients that the first run left.
+    /// Gradients after the first run.
     pub gradients: Vec<Tensor>,
 }
 
-/// Runs every plan once to warm up, then `repeat` times in turns: what disturbs the machine for a
-/// while disturbs all of them. On a device that caches memory each turn starts with an empty cache
-/// and one more run that is not counted. `None` for a plan for which the memory of the device does
-/// not suffice.
+/// Runs every plan once to warm up, then `repeat` times in turns, so that a temporary load of the
+/// machine affects all plans. On a device that caches memory each turn starts with an empty cache
+/// and a further run that is not counted. `None` for a plan that needs more memory than the device
+/// has.
 ///
 /// # Errors
 /// [`ExecError`].
@@ -149,7 +148,7 @@ pub fn measured(
     Ok(found.into_iter().map(|found| found.map(measured)).collect())
 }
 
-/// Cost and peak of a plan as predicted: seconds (where the cost is a time) and bytes.
+/// Predicted cost and peak of a plan: seconds (`None` if the cost is no time) and bytes.
 ///
 /// # Errors
 /// [`Failure::Replay`].
@@ -159,13 +158,13 @@ pub fn predicted(instance: &Instance, plan: &Plan) -> Result<(Option<f64>, u64),
     Ok((seconds(instance, replay.cost), replay.peak_bytes))
 }
 
-/// A cost in seconds, where it is a time.
+/// A cost in seconds; `None` if it is no time.
 pub fn seconds(instance: &Instance, cost: u64) -> Option<f64> {
     let each = instance.cost_unit().nanoseconds?;
     Some(cost as f64 * each * 1e-9)
 }
 
-/// Deviation of a measured number from the predicted one, in percent.
+/// Deviation of a measured number from the prediction, in percent.
 pub fn off(measured: f64, predicted: f64) -> String {
     format!("{:+.2}%", (measured / predicted - 1.0) * 100.0)
 }

@@ -1,5 +1,6 @@
 //! `remat-bb train-check`
 
+use super::objects::{GradientsJson, StrategyRun, TrainCheckJson};
 use super::session::{self, Measured, Runnable};
 use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
@@ -12,9 +13,8 @@ use remat_instances::plan::Plan;
 use remat_report::Table;
 use remat_report::results;
 use remat_search::{Patience, Settings, Solvable, Status};
-use serde::Serialize;
 
-/// Name of the row that the others are compared with.
+/// Name of the reference row.
 const PLAIN: &str = "no recomputation";
 /// Name of the solved plan's row.
 const SOLVED: &str = "remat-bb";
@@ -22,8 +22,8 @@ const SOLVED: &str = "remat-bb";
 /// Profiles, solves, runs every plan, and compares.
 ///
 /// # Errors
-/// [`Failure`] for bad input, a device that is not there, and plans whose gradients are not those
-/// of plain training.
+/// [`Failure`] for bad input, a missing device, and plans whose gradients differ from plain
+/// training.
 pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     let program = session::model(&arguments.model, arguments.batch)?;
     let mut training = session::training(program, &arguments.on)?;
@@ -62,7 +62,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         let plan = plan.and_then(|plan| plan.optimised(instance));
         let Ok(plan) = plan else { continue };
         let planned = PlannedRun::new(instance, name, plan)?;
-        // A heuristic that does not come down to the budget is not the point.
+        // Plans above the budget are left out.
         if planned.predicted_bytes <= budget_bytes {
             plans.push(planned);
         }
@@ -103,7 +103,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// A plan to run, and what is expected of it.
+/// A plan to run, and its predicted time and memory.
 struct PlannedRun {
     strategy: &'static str,
     plan: Plan,
@@ -123,15 +123,9 @@ impl PlannedRun {
     }
 }
 
-#[derive(Serialize)]
-struct GradientsCompared {
-    equal: bool,
-    largest_relative_difference: f64,
-}
-
-impl GradientsCompared {
+impl GradientsJson {
     fn of(found: Comparison) -> Self {
-        GradientsCompared {
+        GradientsJson {
             equal: found.equal,
             largest_relative_difference: found.largest,
         }
@@ -141,32 +135,6 @@ impl GradientsCompared {
     fn same(&self) -> bool {
         self.equal || self.largest_relative_difference < 1e-4
     }
-}
-
-/// Time and memory of a run, predicted and measured; nothing is measured where the device has too
-/// little memory.
-#[derive(Serialize)]
-struct StrategyRun {
-    strategy: &'static str,
-    predicted_seconds: Option<f64>,
-    measured_seconds: Option<f64>,
-    least_seconds: Option<f64>,
-    greatest_seconds: Option<f64>,
-    predicted_bytes: u64,
-    measured_bytes: Option<u64>,
-    reserved_bytes: Option<u64>,
-    /// Compared with the first plan that ran, which is plain training where that fits the device.
-    gradients: Option<GradientsCompared>,
-}
-
-#[derive(Serialize)]
-struct TrainCheckJson<'a> {
-    instance: &'a str,
-    device: &'a str,
-    formulation: &'a str,
-    status: &'a str,
-    budget_bytes: u64,
-    plans: &'a [StrategyRun],
 }
 
 fn rows(
@@ -180,7 +148,7 @@ fn rows(
         let gradients = match (found, wanted) {
             (Some(found), Some(wanted)) if reference != Some(k) => {
                 let comparison = compare(&found.gradients, &wanted.gradients)?;
-                Some(GradientsCompared::of(comparison))
+                Some(GradientsJson::of(comparison))
             }
             _ => None,
         };
