@@ -1,4 +1,4 @@
-//! Options that several commands share, each with one name, one type and one default.
+//! Options of several commands, each with one name, one type and one default.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -6,8 +6,9 @@ use std::path::PathBuf;
 /// The folder for plans.
 #[derive(Args, Clone, Debug)]
 pub struct PlansOption {
-    /// Write each plan that was found into this folder, as remat-plan/1 JSON, under names that tell
-    /// strategy and budget (or batch); it is made where it is missing
+    /// Write each plan into this folder, as remat-plan/1 JSON
+    ///
+    /// File names have the strategy and the budget or batch. The folder is made if necessary.
     #[arg(long, value_name = "FOLDER")]
     pub plans: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `remat-bb lp`.
+//! Arguments of `lp`.
 
 use clap::{Args, ValueEnum};
 use remat_formulations::options::parse_duration;
@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const LP_ABOUT: &str = "\
-Solve a linear program by the simplex or the barrier method: MPS (fixed or free format) or CPLEX LP, plain or gzipped. Integer markers are \
-ignored: the relaxation is solved. The result is checked against the original model, without the solver's own \
-numbers, before it is shown.";
+Solve a linear program by the simplex or the barrier method.
+
+The file is MPS (fixed or free format) or CPLEX LP, plain or gzipped. Integer markers are ignored: the relaxation is solved. \
+Independent code checks the result against the original model.";
 
 /// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -19,11 +20,11 @@ pub enum Switch {
     Off,
 }
 
-/// Method that leads.
+/// Method of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LpMethod {
-    /// Barrier where the program's size and structure make it faster; else dual, unless the
-    /// starting basis is primal feasible and not dual feasible
+    /// Barrier if size and structure make it faster, else dual, or primal if the starting basis is
+    /// primal feasible and not dual feasible
     Auto,
     /// Dual simplex
     Dual,
@@ -40,15 +41,11 @@ Examples:
   remat-bb lp afiro.mps.gz
   remat-bb lp diet.lp --solution diet.sol --json
 
-The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), version, objective, \
-bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, relaxed_integers, presolved (rows, columns, \
-nonzeros), lp_iterations, barrier_iterations, crossover_pushes (among lp_iterations), factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
-dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units), and permuted (the seed of \
---permute). What is not known is null.
+`remat-bb schema lp` describes the object that --json prints.
 
 Exit codes: 0 optimal or unbounded, 2 bad usage or input, 3 proven infeasible, 4 limit reached.")]
 pub struct LpArguments {
-    /// Linear program: MPS, or CPLEX LP where the name ends in .lp; plain or gzipped
+    /// Linear program: MPS, or CPLEX LP (.lp), plain or gzipped
     pub file: PathBuf,
     /// Reduce the program before solving
     #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
@@ -65,21 +62,24 @@ pub struct LpArguments {
         default_value = "auto"
     )]
     pub algorithm: LpMethod,
-    /// Refine an optimal solution until residuals are below 1e-9 in the model's own units
+    /// Refine an optimal solution until residuals are below 1e-9
+    ///
+    /// Residuals are in the model's own units.
     #[arg(long)]
     pub refine: bool,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
-    /// End after so many iterations, of the simplex and the barrier method together
+    /// End after this number of iterations, of simplex and barrier together
     #[arg(long, value_name = "N")]
     pub iteration_limit: Option<u64>,
-    /// Write the solution here (column names and values)
+    /// Write the solution: column names and values
     #[arg(long, value_name = "FILE.sol")]
     pub solution: Option<PathBuf>,
-    /// Solve the program with its rows and columns in a random order, another one for each seed; the
-    /// solution is in the file's own
-    #[arg(long, value_name = "SEED")]
+    /// Solve with rows and columns in a random order
+    ///
+    /// Each seed has another order. The solution is in the order of the file.
+    #[arg(long, value_name = "SEED", hide_short_help = true)]
     pub permute: Option<u64>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]

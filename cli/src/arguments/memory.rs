@@ -10,23 +10,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const ORDER_ABOUT: &str = "\
-Find the order of a training graph's operators in which its peak memory is least, without recomputation, and prove it.
+Find the order of a training graph's operators with the least peak memory, without recomputation, and prove it.
 
-Every order is replayed by a simulator that knows nothing of how it was found; the bound holds for every order of the \
-variant. Without a time limit the work is fixed, and the answer is the same on any number of threads.";
+A simulator replays every order, and shares no code with the search. The bound holds for every order of the variant. Without \
+a time limit the work is fixed, and the answer is the same on any number of threads.";
 
 pub(super) const PLACE_ABOUT: &str = "\
-Find addresses for buffers with given lives, as low as possible or within a capacity, and prove how low any could be.
+Find addresses for buffers with given lives, as low as possible or within a capacity, and prove a lower bound.
 
-LIVES is a table as MiniMalloc reads them: id, lower, upper (the life is [lower, upper)), size, and where wanted alignment, \
-gaps and offset. With a PLAN (or schedule) it is the plan's instance, and everything that the plan takes is placed: fixed \
-memory, every life of a tensor, workspaces.";
+LIVES is a table as MiniMalloc reads them: id, lower, upper (the life is [lower, upper)), size, and optionally alignment, gaps \
+and offset. INSTANCE with a PLAN (or schedule) places everything that the plan needs: fixed memory, every life of a tensor, \
+workspaces.";
 
 pub(super) const PLAN_MEMORY_ABOUT: &str = "\
-Find the order of a training graph and an address for everything that it takes: the least arena, proven.
+Find the order of a training graph and an address for everything that it needs: the least arena, proven.
 
-No placement is below the load of its order, and no load below the bound of all orders: an arena that meets that bound is \
-optimal among all orders and addresses. Where the best order does not lie that low, others within the same peak are placed, \
+No placement is below the load of its order, and no load is below the bound of all orders. So an arena that meets this bound \
+is optimal among all orders and addresses. If the best order does not lie that low, others within the same peak are placed, \
 too.";
 
 /// A variant by its name.
@@ -47,9 +47,11 @@ fn rule() -> impl TypedValueParser<Value = Rule> {
 pub struct GraphOptions {
     /// Graph (remat-order/1), instance file, or zoo:MODEL?parameter=value&...
     pub graph: PathBuf,
-    /// Edges that orders respect: those of data (free), what is overwritten in place as well
-    /// (sound), random numbers in the program's order as well (sound+rng), or data and OLLA's
-    /// control edges (ctl), which reproduces OLLA
+    /// Edges that orders respect
+    ///
+    /// free has the edges of data. sound also runs an update in place after all readers of the
+    /// overwritten tensor. sound+rng also draws random numbers in the program's order. ctl has the
+    /// edges of data and OLLA's control edges, which reproduces OLLA.
     #[arg(long, value_name = "V", default_value = "sound+rng", value_parser = variant())]
     pub variant: Variant,
 }
@@ -62,19 +64,17 @@ Examples:
   remat-bb order zoo:googlenet --budget 1.2GiB --json
   remat-bb order zoo:googlenet --baseline lpmf
 
-The object that --json prints has the fields status (optimal; feasible: the bound is below; infeasible: no order fits into \
-the budget; limit or interrupted), objective (the peak in bytes), bound, gap, bound_scope (orders), seconds, nodes (executed sets), lp_iterations \
-(0), peak_memory_bytes, budget_bytes, version, instance (the graph), instance_sha256, variant, operators, base_memory_bytes (resident), \
-program_peak_bytes, bound_by, found_by, cuts, settings, threads and seed. What is not known is null.
+`remat-bb schema order` describes the object that --json prints.
 
-Exit codes: 0 an order (within the budget, if there is one), 2 bad usage or input, 3 proven: no order fits into the budget, 4 a \
-limit came before an order within the budget.")]
+Exit codes: 0 an order (within the budget, if there is one), 2 bad usage or input, 3 proven: no order fits the budget, 4 a limit \
+came before an order within the budget.")]
 pub struct OrderArguments {
     /// Graph and variant
     #[command(flatten)]
     pub graph: GraphOptions,
-    /// Memory within which any order will do: bytes, an amount (6GiB), or a share of the program
-    /// order's peak (90%)
+    /// End with any order within this memory: bytes, an amount, or a share (90%)
+    ///
+    /// A share is of the peak of the program's order.
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,
     /// Take the order of this rule instead of searching
@@ -86,10 +86,10 @@ pub struct OrderArguments {
     /// Threads and seed
     #[command(flatten)]
     pub workers: Options<WORKERS>,
-    /// Write the order here, as remat-order-plan/1 JSON
+    /// Write the order, as remat-order-plan/1 JSON
     #[arg(short, long, value_name = "ORDER.json")]
     pub out: Option<PathBuf>,
-    /// Write a proof of the bound here, which check-certificate accepts
+    /// Write a proof of the bound, for check-certificate
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub certificate: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
@@ -108,20 +108,19 @@ Examples:
   remat-bb place lives.csv --capacity 1MiB --time-limit 10s --json
   remat-bb place zoo:resnet50 plan.json --out placed.json --svg addresses.svg
 
-The object that --json prints has the fields status (optimal; feasible: within the capacity, or the bound is below; infeasible: \
-nothing fits into the capacity; limit or interrupted), objective (the height in bytes), bound, gap, bound_scope (placements), seconds, nodes, \
-lp_iterations (0), peak_memory_bytes (the height), budget_bytes (the capacity), version, lives (the file), buffers, load_bytes, fragmentation_percent, settings, \
-threads, seed, and of a plan instance, plan_peak_bytes and alignment_bytes. What is not known is null.
+`remat-bb schema place` describes the object that --json prints.
 
-Exit codes: 0 a placement (within the capacity, if there is one), 2 bad usage or input, 3 proven: nothing fits into the capacity, \
-4 a limit came before a placement within the capacity.")]
+Exit codes: 0 a placement (within the capacity, if there is one), 2 bad usage or input, 3 proven: no placement fits the \
+capacity, 4 a limit came before a placement within the capacity.")]
 pub struct PlaceArguments {
-    /// Table of lives; with a PLAN, its instance: a file, or zoo:MODEL?parameter=value&...
+    /// Table of lives; with a PLAN its instance, a file or zoo:MODEL
     #[arg(value_name = "LIVES|INSTANCE")]
     pub lives: PathBuf,
-    /// Plan or schedule, everything of which is to be placed
+    /// Plan or schedule to place
     pub plan: Option<PathBuf>,
-    /// Bytes within which any placement will do: bytes or an amount (1MiB)
+    /// End with any placement within this capacity: bytes or an amount (1MiB)
+    ///
+    /// A share such as 101% is of the load.
     #[arg(short, long, value_name = "C")]
     pub capacity: Option<String>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
@@ -130,21 +129,24 @@ pub struct PlaceArguments {
     /// Threads and seed
     #[command(flatten)]
     pub workers: Options<WORKERS>,
-    /// Write the placement here: the table with a column `offset`, or the plan with its addresses
+    /// Write the table with a column `offset`, or the plan with its addresses
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Number of bytes that the offsets of a plan are multiples of, a power of two [default: as the
-    /// sizes suggest: 512 where that costs nothing, less where it would cost more than a thousandth]
+    /// Divisor of all offsets of a plan in bytes, a power of two
+    ///
+    /// Default: the largest up to 512 that does not raise the peak, else the largest up to 64 that
+    /// raises it by at most a thousandth.
     #[arg(long, value_name = "BYTES", value_parser = parse_alignment, requires = "plan")]
     pub alignment: Option<u64>,
-    /// Write the lives of the plan here, as a table
+    /// Write the lives of the plan as a table
     #[arg(long, value_name = "LIVES.csv", requires = "plan")]
     pub lives_out: Option<PathBuf>,
-    /// Draw addresses over time here
+    /// Draw addresses over time
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Write a certificate of the bound here, which check-certificate accepts (of a table; that of a
-    /// plan is written by --lives-out)
+    /// Write a proof of the bound, for check-certificate
+    ///
+    /// The proof needs a table of lives; --lives-out writes the table of a plan.
     #[arg(long, value_name = "FILE", conflicts_with = "plan")]
     pub certificate: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
@@ -162,10 +164,7 @@ Examples:
   remat-bb plan-memory zoo:googlenet --out memory.json --svg memory.svg
   remat-bb plan-memory zoo:googlenet --time-limit 10s --json
 
-The object that --json prints has the fields status (optimal or feasible, interrupted), objective (resident memory and arena in \
-bytes), bound, gap, bound_scope (orders-and-placements), seconds, nodes (executed sets, and nodes of the search for addresses), lp_iterations (0), \
-peak_memory_bytes (the objective), budget_bytes (null), version, instance (the graph), instance_sha256, variant, operators, base_memory_bytes (resident), \
-program_peak_bytes, order_peak_bytes, height_bytes (the arena), load_bytes, orders (that were placed), settings, threads and seed. What is not known is null.")]
+`remat-bb schema plan-memory` describes the object that --json prints.")]
 pub struct PlanMemoryArguments {
     /// Graph and variant
     #[command(flatten)]
@@ -176,10 +175,10 @@ pub struct PlanMemoryArguments {
     /// Threads and seed
     #[command(flatten)]
     pub workers: Options<WORKERS>,
-    /// Write order and addresses here, as remat-memory-plan/1 JSON
+    /// Write order and addresses, as remat-memory-plan/1 JSON
     #[arg(short, long, value_name = "MEMORY.json")]
     pub out: Option<PathBuf>,
-    /// Draw addresses over time here
+    /// Draw addresses over time
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary

@@ -1,4 +1,4 @@
-//! What may be written after `remat-bb mip` and `remat-bb check-certificate`.
+//! Arguments of `mip` and `check-certificate`.
 
 use super::parse_setting;
 use clap::Args;
@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const MIP_ABOUT: &str = "\
-Solve a mixed-integer program by branch and bound: MPS (fixed or free format) or CPLEX LP, plain or gzipped.
+Solve a mixed-integer program by branch and bound.
 
-Every solution is checked against the model as it was read before it is believed. Without a time limit, a checkpoint to \
-go on from or --opportunistic, file, settings and seed alone decide the tree, on any number of threads. Ctrl-C (or \
-SIGTERM) ends the search; the best solution so far is reported and written as usual.";
+The file is MPS (fixed or free format) or CPLEX LP, plain or gzipped. Every solution is checked against the original model. \
+File, settings and seed alone decide the tree, on any number of threads, without a time limit, --resume or --opportunistic. \
+Ctrl-C (or SIGTERM) ends the search; the best solution so far is reported and written as usual.";
 
 /// `remat-bb mip`
 #[derive(Args, Debug)]
@@ -26,98 +26,133 @@ Examples:
   remat-bb mip p0033.mps.gz --statistics --permute 3 --curve p0033.csv --vbc p0033.vbc
   remat-bb mip p0033.mps.gz --set cuts=false --set limits.ticks=1000000
 
-The object that --json prints has the fields status (optimal, feasible, infeasible, cutoff, unbounded, limit or \
-interrupted; error where there is no result, with code, message, remedy and place), version, objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, recognised (the published program that it was solved as, with its number of nodes), pool (objectives), incumbents (seconds and objective of each solution as it came), end (what ended \
-the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, checkpoint (whether each was written), exact (with --exact: objective and bound as fractions, or problem, the reason why it could not be settled), settings, threads, seed, permuted (the seed of --permute) and statistics (with --statistics: a list of component, name, calls, successes, found, kept, ticks, lp_iterations, bound_change and seconds). What is \
-not known is null.
+`remat-bb schema mip` describes the object that --json prints, `remat-bb schema error` the object in its place for an error.
 
-Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached (or \
-nothing better than the cutoff) without a solution, 5 out of memory.")]
+Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without \
+a solution, or no solution better than the cutoff, 5 out of memory.")]
 pub struct MipArguments {
-    /// Mixed-integer program: MPS, or CPLEX LP where the name ends in .lp; plain or gzipped
+    /// Mixed-integer program: MPS, or CPLEX LP (.lp), plain or gzipped
     pub file: PathBuf,
-    /// Write the best solution here (column names and values)
+    /// Write the best solution: column names and values
     #[arg(short = 'o', long, value_name = "FILE.sol")]
     pub solution: Option<PathBuf>,
-    /// Start from this solution (complete or not feasible is no error); may be given several times
+    /// Start from this solution; may be given several times
+    ///
+    /// The solution may be incomplete or infeasible.
     #[arg(long, value_name = "FILE.sol")]
     pub start: Vec<PathBuf>,
-    /// Keep the best K solutions that were found; with --solution FILE.sol the others go to
-    /// FILE.2.sol and so on
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Keep the best K solutions
+    ///
+    /// With --solution FILE.sol the others go to FILE.2.sol and so on.
+    #[arg(
+        long,
+        value_name = "K",
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        hide_short_help = true
+    )]
     pub pool: Option<u32>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
-    /// End after so many nodes
+    /// End after this number of nodes
     #[arg(long, value_name = "N")]
     pub node_limit: Option<u64>,
-    /// Relative gap between objective and bound that counts as optimal: a fraction or a percentage
-    /// [default: 1e-7]
+    /// Relative gap that counts as optimal: 1e-4 or 0.01% [default: 1e-7]
+    ///
+    /// The gap is the distance of objective and bound, divided by the objective.
     #[arg(short, long, value_name = "GAP", value_parser = parse_gap)]
     pub gap: Option<f64>,
     /// Absolute gap that counts as optimal [default: 1e-9]
-    #[arg(long, value_name = "GAP")]
+    #[arg(long, value_name = "GAP", hide_short_help = true)]
     pub absolute_gap: Option<f64>,
     /// Worker threads; 0 for one per core [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: Option<u16>,
-    /// Let threads take up nodes as they come: faster, but the tree is another one every time
-    #[arg(long)]
+    /// Let threads take nodes as they come: faster, but not deterministic
+    ///
+    /// Every run has another tree.
+    #[arg(long, hide_short_help = true)]
     pub opportunistic: bool,
     /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "K")]
     pub seed: Option<u64>,
-    /// Memory for open nodes (500MB, 4GiB); the least promising ones go to node files beyond it
+    /// Memory for open nodes: 500MB, 4GiB
+    ///
+    /// Beyond it the least promising nodes go to node files.
     #[arg(long, value_name = "AMOUNT", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
-    /// Folder in which the run makes its own for node files [default: that for temporary files]
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder for node files [default: the folder for temporary files]
+    ///
+    /// The run makes its own folder in it.
+    #[arg(long, value_name = "FOLDER", hide_short_help = true)]
     pub node_files: Option<PathBuf>,
-    /// Write the state of the search here, now and then and at its end
+    /// Write the state of the search, now and then and at its end
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
     /// Time between two checkpoints
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = parse_duration,
+        hide_short_help = true
+    )]
     pub checkpoint_every: Duration,
-    /// Go on from the state that --checkpoint wrote for the same file
+    /// Continue from a state that --checkpoint wrote for the same file
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Write a proof of the result that check-certificate (or any VIPR 1.1 checker) accepts
+    /// Write a proof of the result for check-certificate
+    ///
+    /// Any checker of VIPR 1.1 can check it.
     #[arg(long, value_name = "FILE.vipr")]
     pub certificate: Option<PathBuf>,
-    /// Settle the result in rational numbers: the optimum of the file's decimals to the last digit, with
-    /// gaps of 0 where none are given
+    /// Settle the result in rational numbers
+    ///
+    /// The answer is the optimum of the file's decimals to the last digit. Gaps are 0 by default.
     #[arg(long)]
     pub exact: bool,
-    /// Leave Checkmate's, POET's, MONeT's and OLLA's programs to the general search as well, instead of
-    /// solving them as what they are
-    #[arg(long)]
+    /// Use the general search also for published programs
+    ///
+    /// By default, Checkmate's, POET's, MONeT's and OLLA's programs are recognised and solved by
+    /// their own methods.
+    #[arg(long, hide_short_help = true)]
     pub no_recognise: bool,
-    /// Settings by name, as TOML; options on the command line come before it
+    /// Read settings by name, as TOML
+    ///
+    /// Options on the command line override the file.
     #[arg(long, value_name = "FILE.toml")]
     pub params: Option<PathBuf>,
-    /// One setting by name, as in the file of --params; may be given several times
+    /// Set one setting by name; may be given several times
+    ///
+    /// Names and values are as in the file of --params.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub set: Vec<(String, String)>,
-    /// Search the program with its rows and columns in a random order, another one for each seed;
-    /// answers are in the file's own
-    #[arg(long, value_name = "SEED", conflicts_with = "certificate")]
+    /// Search with rows and columns in a random order
+    ///
+    /// Each seed has another order. Answers are in the order of the file.
+    #[arg(
+        long,
+        value_name = "SEED",
+        conflicts_with = "certificate",
+        hide_short_help = true
+    )]
     pub permute: Option<u64>,
-    /// Count what each step of presolve, separator, heuristic and branching did: a table on standard
-    /// error, and `statistics` of --json
+    /// Count the work of each component
+    ///
+    /// Components are steps of presolve, separators, heuristics and branchings. The counts are a
+    /// table on standard error, and `statistics` of --json.
     #[arg(long)]
     pub statistics: bool,
-    /// Write bound and objective over time here
-    #[arg(long, value_name = "FILE.csv")]
+    /// Write bound and objective over time as CSV
+    #[arg(long, value_name = "FILE.csv", hide_short_help = true)]
     pub curve: Option<PathBuf>,
-    /// Write the tree here, for VBCTOOL
-    #[arg(long, value_name = "FILE.vbc")]
+    /// Write the tree for VBCTOOL
+    #[arg(long, value_name = "FILE.vbc", hide_short_help = true)]
     pub vbc: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,
-    /// Log the rounds of cuts, the restricted programs and what each worker did, too
+    /// Also log rounds of cuts, restricted programs and workers
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
     /// No log and no notes on standard error
@@ -126,13 +161,13 @@ pub struct MipArguments {
 }
 
 pub(super) const CHECK_ABOUT: &str = "\
-Check what `mip`, `solve`, `order` or `place` wrote with `--certificate`. The checker shares no code with the solver.
+Check a proof that `mip`, `solve`, `order` or `place` wrote with `--certificate`. The checker shares no code with the solver.
 
-A certificate in VIPR 1.1 format is checked with rational numbers: every line must follow from those before it, the solution \
-must be feasible, and the last line must show what the certificate claims. A proof of a bound on schedules (remat-proof/2, or /1) is \
-checked in integers against the instance it is for: every row must hold at every stage schedule, and every leaf of the tree must \
-reach the bound. A proof of a bound with copies names the link that it is for. Proofs of bounds on orders (remat-order-proof/1) and on placements (remat-place-bound/1) are checked against \
-their graph or table.";
+A certificate in VIPR 1.1 format is checked in rational numbers. Every line must follow from the lines before it, the solution \
+must be feasible, and the last line must show the claim. A proof of a bound on schedules (remat-proof/2, or /1) is checked in \
+integers against its instance. Every row must hold at every stage schedule, and every leaf of the tree must reach the bound. A \
+proof with copies names its link. Proofs of bounds on orders (remat-order-proof/1) and on placements (remat-place-bound/1) are \
+checked against their graph or table.";
 
 /// `remat-bb check-certificate`
 #[derive(Args, Debug)]
@@ -143,22 +178,20 @@ Examples:
   remat-bb solve zoo:unet --budget 60% --certificate unet.proof.gz
   remat-bb check-certificate unet.proof.gz zoo:unet
 
-The object that --json prints has the fields verdict (accepted), version, claim, lower and upper (ends of the range of the \
-optimum), constraints, derived, nodes, solutions and model_compared for a certificate of `mip`; verdict, version, claim (bound \
-or infeasible), lower (the bound), bound_scope (stage-schedules, or stage-schedules-with-copies), formulation (checkmate or \
-monet), evidence (tree, or with copies trips or envelope), link (that of copies: to_host_bytes_per_second, \
-from_host_bytes_per_second, latency_ns, duplex, host_memory_bytes and offload_phase), instance, instance_sha256, made_for (the instance that the proof names; where it is another one, the proof \
-holds for this one as well), budget_bytes, rows, nodes and leaves for a proof; verdict, version, claim (bound), lower, instance, instance_sha256, variant and evidence for a \
-bound on orders or placements. What is not known is null.
+`remat-bb schema check-certificate` describes the object that --json prints.
 
-Exit codes: 0 the certificate holds, 2 it does not, or a file cannot be read.")]
+Exit codes: 0 the certificate is accepted, 2 it is refused, or a file cannot be read.")]
 pub struct CheckArguments {
-    /// Certificate (VIPR 1.0 or 1.1, remat-proof/1 or /2, remat-order-proof/1 or
-    /// remat-place-bound/1), plain or gzipped
+    /// Certificate or proof, plain or gzipped
+    ///
+    /// Its format is VIPR 1.0 or 1.1, remat-proof/1 or /2, remat-order-proof/1 or
+    /// remat-place-bound/1.
     pub certificate: PathBuf,
-    /// What it is for. A model in MPS format, plain or gzipped; without it the constraints are
-    /// those that the certificate states. For a proof of a bound: instance file, graph, or
-    /// zoo:MODEL?parameter=value&...; table of lives
+    /// Model, instance, graph or table of lives of the proof
+    ///
+    /// A certificate of `mip` is compared with a model in MPS format, plain or gzipped. Without a
+    /// model, the constraints in the certificate are taken. A proof of a bound needs its instance
+    /// file, zoo:MODEL?parameter=value&..., graph or table of lives.
     pub model: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! The list of subcommands by task, for the help of the whole program.
+//! The list of subcommands by task, for the help of the program.
 
 use super::Command;
 use clap::Subcommand;
@@ -29,11 +29,11 @@ const TASKS: [(&str, &[&str]); 6] = [
 /// Width of the column of names.
 const WIDTH: usize = 18;
 
-/// The help of the whole program: clap's parts around the list of subcommands.
+/// The help of the program: clap's parts around the list of subcommands.
 pub(super) const TEMPLATE: &str = "\
 {before-help}{about-with-newline}
-{usage-heading} {usage}
-{after-help}
+{usage-heading} {usage}{after-help}
+
 Options:
 {options}";
 
@@ -54,7 +54,7 @@ pub(super) fn tasks() -> String {
         }
         text.push('\n');
     }
-    text + "remat-bb COMMAND -h is one screen, remat-bb COMMAND --help has everything."
+    text + "`remat-bb COMMAND -h` prints one screen, `remat-bb COMMAND --help` everything."
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Values of options: times, gaps, numbers of forward passes, settings.
 
-/// A number of forward passes, with or without an x behind it.
+/// Reads a number of forward passes, with or without a final x.
 ///
 /// # Errors
 /// The problem, in words.
@@ -19,7 +19,7 @@ pub fn parse_overhead(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A setting `name=value`.
+/// Reads a setting `name=value`.
 ///
 /// # Errors
 /// The problem, in words.
