@@ -1,4 +1,4 @@
-//! The command that was given, to be copied with one value changed.
+//! The command line of this process, to be repeated with one changed value.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -8,12 +8,12 @@ static COMMAND: OnceLock<Vec<String>> = OnceLock::new();
 /// Keeps the command line of this process, the program's name first.
 pub fn keep(arguments: &[OsString]) {
     let words = arguments.iter().map(|a| a.to_string_lossy().into_owned());
-    // The first command stays: others come from tests within one process.
+    // Only tests run several commands in one process.
     let _ = COMMAND.set(words.collect());
 }
 
-/// The kept command with another value of an option, as a shell takes it. The names of the option
-/// are `long` with two dashes and `short` with one. `None` if the command does not have the option.
+/// The kept command with another value of an option, for a shell. The names of the option are
+/// `long` with two dashes and `short` with one. `None` if the command does not have the option.
 pub fn with(long: &str, short: char, value: &str) -> Option<String> {
     changed(COMMAND.get()?, long, short, value)
 }
@@ -37,7 +37,7 @@ fn changed(command: &[String], long: &str, short: char, value: &str) -> Option<S
     is_changed.then(|| words.join(" "))
 }
 
-/// A word in single quotes where a shell would read anything else than its letters.
+/// A word for a shell, in single quotes if it has special characters.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

@@ -1,17 +1,17 @@
-//! Memory: mimalloc, and an end in words where there is none left.
+//! The allocator: mimalloc, and an error message when memory runs out.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The allocator. Trials of branchings copy linear programs of a megabyte and drop them: their
-/// memory stays mapped.
+/// The allocator. Its freed memory stays mapped: branching trials often copy and drop linear
+/// programs of a megabyte.
 pub struct Allocator;
 
 static MIMALLOC: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Ends the program where there is no memory, as its threads cannot go on, with what the error of
-/// an allocation would not give: a message without a backtrace, an exit code, and no half-written
-/// files. In a process that only uses this library that error is left to the standard library.
+/// Ends the program if an allocation failed: its threads cannot continue. The program prints a
+/// message without a backtrace, removes half-written files and returns its exit code. The standard
+/// library handles the error in a process that only uses this library.
 fn checked(memory: *mut u8) -> *mut u8 {
     if !memory.is_null() || !crate::IS_PROGRAM.load(Ordering::Relaxed) {
         return memory;
@@ -20,14 +20,13 @@ fn checked(memory: *mut u8) -> *mut u8 {
     if !ENDING.swap(true, Ordering::SeqCst) {
         crate::end_without_memory();
     }
-    // Another thread, which waits for the end; or this one on its way there, which needs memory and
-    // has none.
+    // Another thread waits here for the end. The ending thread comes here if it fails to allocate.
     std::thread::sleep(std::time::Duration::from_secs(2));
     std::process::abort()
 }
 
 // SAFETY: every call is passed on to mimalloc with the caller's own arguments, under the same
-// contract; what it returns is returned, unless it is null, and then the program ends.
+// contract. Its result is returned; a null ends the program.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

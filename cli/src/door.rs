@@ -1,4 +1,4 @@
-//! Files that were given to the wrong command: their kind, and the command that takes them.
+//! Files for another command: their kind, and the command that takes them.
 
 use crate::failure::Failure;
 use crate::files::Input;
@@ -6,7 +6,7 @@ use remat_instances::document;
 use remat_instances::order::ORDER_SCHEMA;
 use std::path::Path;
 
-/// The kind of a file, by its name and its first bytes.
+/// The kind of a file, by its name and content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Weights,
@@ -18,7 +18,7 @@ enum Kind {
     Lives,
 }
 
-/// Endings of names, without `.gz`, and their kinds.
+/// Endings of file names, without `.gz`, and their kinds.
 const ENDINGS: [(&str, Kind); 9] = [
     ("pt", Kind::Weights),
     ("pth", Kind::Weights),
@@ -38,7 +38,7 @@ impl Kind {
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let by_name = ENDINGS.iter().find(|(known, _)| *known == ending);
         let by_name = by_name.map(|(_, kind)| *kind);
-        // A JSON object is what it says, whatever its name; large programs are not parsed as JSON.
+        // The schema of a JSON object decides, not its name. Large programs are not parsed as JSON.
         let packed = input.bytes.starts_with(&[0x1f, 0x8b]) && by_name != Some(Kind::Program);
         let first = input.bytes.iter().find(|b| !b.is_ascii_whitespace());
         if !packed && first != Some(&b'{') {
@@ -102,10 +102,10 @@ impl Kind {
 /// Checks that an input may be a training graph.
 ///
 /// # Errors
-/// [`Failure::Usage`] names the kind of a file that is none, and the command that takes it.
+/// [`Failure::Usage`] names the kind of another file, and the command that takes it.
 pub fn instance(path: &Path, input: &Input) -> Result<(), Failure> {
     match Kind::of(path, input) {
-        // The reader of instances has words and a position for plans.
+        // The reader of instances has an error with a position for plans.
         Some(Kind::Instance | Kind::Plan) | None => Ok(()),
         Some(kind) => Err(kind.wrong(&input.name, "a training graph")),
     }

@@ -1,4 +1,4 @@
-//! Errors of the commands, how they are shown, and the exit codes.
+//! Errors of the commands, their output, and the exit codes.
 
 use crate::visible::{shown, visible, visible_error};
 use miette::Diagnostic;
@@ -18,15 +18,15 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Solved, a plan was found, or the command did what it was asked.
+    /// Solved, a plan was found, or the command succeeded.
     Done = 0,
-    /// Bad usage or input, or a file that claims what its replay does not confirm.
+    /// Bad usage or input, or a file whose claims the replay refutes.
     BadInput = 2,
     /// Proven: no plan fits the budget.
     Infeasible = 3,
-    /// A limit was reached, or the search interrupted, before a plan was found.
+    /// A limit or an interrupt ended the search before a plan was found.
     NoPlan = 4,
-    /// There was no memory left, and the result is lost.
+    /// Memory ran out, and the result is lost.
     NoMemory = 5,
 }
 
@@ -43,14 +43,14 @@ pub enum Failure {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Read(#[from] InstanceError),
-    /// A file is not there or cannot be opened.
+    /// A file is missing or cannot be opened.
     #[error("{file}: {problem}")]
     Open {
         /// The file.
         file: String,
         /// Message of the system.
         problem: String,
-        /// Guess at what may have been meant.
+        /// The input that was probably meant.
         #[help]
         remedy: Option<String>,
     },
@@ -58,7 +58,7 @@ pub enum Failure {
     #[error("{source_text}: {problem}")]
     #[diagnostic(help("`remat-bb zoo list` shows all models and their parameters"))]
     Zoo {
-        /// The model as written.
+        /// The model, as given.
         source_text: String,
         /// Error of the zoo.
         problem: Box<ZooError>,
@@ -72,9 +72,9 @@ pub enum Failure {
     OtherInstance {
         /// The file.
         file: String,
-        /// The instance it names.
+        /// The instance that it names.
         made_for: Name,
-        /// The instance at hand.
+        /// The given instance.
         found: Name,
     },
     /// A plan or schedule cannot be executed.
@@ -100,7 +100,7 @@ pub enum Failure {
     /// The executor failed.
     #[error(transparent)]
     Exec(#[from] remat_gpu_exec::ExecError),
-    /// The plan of what was found could not be made: a defect.
+    /// A result could not be turned into a plan: a defect.
     #[error("{0}")]
     Plan(Box<ReplayError>),
     /// The solver failed.
@@ -113,7 +113,7 @@ pub enum Failure {
         file: PathBuf,
         /// Reason, in words.
         problem: String,
-        /// Remedy, where there is one.
+        /// Remedy, if there is one.
         #[help]
         remedy: Option<String>,
     },
@@ -128,7 +128,7 @@ pub enum Failure {
         /// Differences, each in words.
         differences: Vec<String>,
     },
-    /// A plan that is what it says, and needs more than the budget that was given.
+    /// A plan whose claims hold, but which needs more than the given budget.
     #[error("{file} needs {needed}, more than the budget of {budget}")]
     #[diagnostic(help(
         "the file is what it says; give it more memory, or solve again for this budget"
@@ -141,7 +141,7 @@ pub enum Failure {
         /// The budget, in words.
         budget: String,
     },
-    /// A plan that is what it says, and copies more to the host than there is room for.
+    /// A plan whose claims hold, but which needs more host memory than the link has.
     #[error("{file} needs {needed} of host memory, more than the {limit} that there is")]
     #[diagnostic(help(
         "the file is what it says; give more with --host-memory, or plan again for this host"
@@ -154,12 +154,12 @@ pub enum Failure {
         /// The limit, in words.
         limit: String,
     },
-    /// Something that the program cannot do yet, or arguments that do not go together.
+    /// Wrong input, a missing feature, or arguments that exclude each other.
     #[error("{problem}")]
     Usage {
         /// Problem, in words.
         problem: String,
-        /// Remedy: what would be right.
+        /// Remedy: a correct alternative.
         #[help]
         remedy: String,
     },
@@ -220,10 +220,9 @@ impl From<SolveError> for Failure {
     }
 }
 
-/// Sets how errors look: graphical with colours on a terminal, unbroken lines where a program reads
-/// them.
+/// Sets the form of errors: graphical with colours on a terminal, unbroken lines elsewhere.
 pub fn install_handler() {
-    // It fails only where a handler is set already, and then that one serves.
+    // It fails only if a handler is set already, which then stays.
     let _ = miette::set_hook(Box::new(|_| {
         let options = miette::MietteHandlerOpts::new().break_words(false);
         let options = if std::io::stderr().is_terminal() {
@@ -236,7 +235,7 @@ pub fn install_handler() {
 }
 
 impl Failure {
-    /// The file at fault, or the place in it.
+    /// The file with the error, or the place in it.
     pub fn place(&self) -> Option<String> {
         match self {
             Failure::Read(error) => Some(match error.position() {

@@ -1,5 +1,6 @@
-//! Ctrl-C and SIGTERM: the first ends the work with the best result so far, the second the program.
-//! The first ends the program, too, where it still waits for input, or has nothing to end with.
+//! Ctrl-C and SIGTERM: the first ends the search with the best result so far, the second ends the
+//! program. The first ends the program, too, while it waits for input, or if the command has no
+//! result to end with.
 
 use crate::failure::note;
 use remat_lp::temporary;
@@ -9,23 +10,23 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Message of the first interrupt that ends work, and true for a quiet one.
+/// Message of the first interrupt, and true to suppress it.
 static CAUGHT: OnceLock<(&'static str, bool)> = OnceLock::new();
 
-/// True once interrupts come here.
+/// True once the handler is installed.
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// Exit code of a program that a signal ends, as shells have it for Ctrl-C.
+/// Exit code after a signal, as of shells for Ctrl-C.
 const ENDED: i32 = 130;
 
-/// Set by the first interrupt, or by a time limit that sets it itself.
+/// The flag that the first interrupt sets, or a time limit.
 pub fn flag() -> Arc<AtomicBool> {
     INTERRUPTED.clone()
 }
 
-/// Catches interrupts from now on; `message` is what the first one says.
+/// Catches interrupts from now on; the first one prints `message`.
 pub fn catch(message: &'static str, quiet: bool) {
-    // The first work decides, of several in one process.
+    // The first command in a process decides.
     let _ = CAUGHT.set((message, quiet));
     if INSTALLED.load(Ordering::SeqCst) {
         return;
@@ -39,37 +40,37 @@ pub fn catch(message: &'static str, quiet: bool) {
     }
 }
 
-/// Has a signal remove half-written files before it ends the program, in commands that do not
-/// [`catch`] it.
+/// Installs the handler in commands that do not [`catch`] signals: a signal then removes
+/// half-written files before it ends the program.
 pub fn discard_parts() {
     if INSTALLED.load(Ordering::SeqCst) {
         return;
     }
-    // It fails where signals are caught already.
+    // It fails if signals are caught already.
     if ctrlc::try_set_handler(hear).is_ok() {
         INSTALLED.store(true, Ordering::SeqCst);
     }
 }
 
-/// A read that an interrupt does not wait for.
+/// Marks a read: an interrupt ends the program meanwhile.
 pub fn reading() -> Waiting {
     let waiting = Waiting::begin();
-    // One that came just before would have no further look at it.
+    // An interrupt right before this call would go unnoticed.
     if CAUGHT.get().is_some() && INTERRUPTED.load(Ordering::SeqCst) {
         end();
     }
     waiting
 }
 
-/// Has a write beyond the largest size of a file (`ulimit -f`) fail like any other, where a signal
-/// would end the program.
+/// Turns the signal for writes beyond the size limit of files (`ulimit -f`) into an error of the
+/// write.
 pub fn outlive_size_limits() {
     #[cfg(unix)]
     {
         use nix::sys::signal::{SigSet, Signal};
         let mut signals = SigSet::empty();
         signals.add(Signal::SIGXFSZ);
-        // Threads begin with what the one that starts them blocks.
+        // Threads inherit the blocked signals.
         let _ = signals.thread_block();
     }
 }

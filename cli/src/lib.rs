@@ -1,29 +1,28 @@
-//! The command line of remat-bb. Thin: everything it shows comes from `remat-formulations` and
-//! `remat-lp`.
+//! The command line of remat-bb, a thin layer above `remat-formulations` and `remat-lp`.
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`arguments`] | what may be written on the command line |
+//! | [`arguments`] | arguments of the command line |
 //! | [`source`] | instances, plans and schedules by path or model name |
-//! | [`files`] | what is read and written: files, pipes, standard streams |
+//! | [`files`] | inputs and outputs: files, pipes, standard streams |
 //! | [`commands`] | one file a subcommand |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
 //! | [`colour`] | colours of results on a terminal |
-//! | [`visible`] | names out of files on a terminal |
+//! | [`visible`] | names from files on a terminal |
 //! | [`stand_in`] | command lines of other solvers |
 //! | [`interrupt`] | Ctrl-C |
-//! | [`again`] | the command that was given, with one value changed |
-//! | [`door`] | files given to the wrong command |
-//! | [`rescue`] | the best plan so far, for an end without memory |
-//! | [`failure`] | what can go wrong, and the exit codes |
-//! | [`allocator`] | memory, and the end of a program that has none left |
+//! | [`again`] | the command line with one changed value |
+//! | [`door`] | files for another command |
+//! | [`rescue`] | the best plan so far, for the case that memory runs out |
+//! | [`failure`] | errors and exit codes |
+//! | [`allocator`] | the allocator, and the end of the program when memory runs out |
 //!
-//! Standard output carries results alone; progress, notes and errors go to standard error.
+//! Standard output has results only; progress, notes and errors go to standard error.
 #![deny(missing_docs)]
-// They panic where a pipe was closed or a disk is full.
+// Print macros panic if a pipe is closed or a disk is full.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
-// The allocator aside, which has a SAFETY line for each call.
+// Only the allocator has unsafe code, with a SAFETY line for each call.
 #![deny(unsafe_code)]
 
 pub mod again;
@@ -51,11 +50,11 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set once this process is the program, and not another one that uses this library.
+/// True in the program, false in another process that uses this library.
 static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
 
-/// Runs the program with its arguments, the program's name first, and returns its exit code. This
-/// process is the program from then on: signals and an end of memory end it.
+/// Runs the program with its arguments, the program's name first, and returns its exit code. From
+/// then on, signals and failed allocations end this process.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     become_program();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -72,22 +71,21 @@ fn become_program() {
     interrupt::outlive_size_limits();
 }
 
-/// Reads arguments, the program's name first, and runs a command. Errors are shown as those of
-/// `remat-bb`: in words, and as one JSON object where `--json` is given. This process is the
-/// program from then on.
+/// Reads arguments, the program's name first, and runs a command. Errors are shown as `remat-bb`
+/// shows them: in words, and with `--json` as one JSON object. From then on, signals and failed
+/// allocations end this process.
 pub fn run_command<A: Parser, E: From<Exit>>(
     arguments: Vec<OsString>,
     execute: impl FnOnce(A) -> Result<E, Failure>,
 ) -> E {
     become_program();
-    // Words behind `--` are the command of another program.
+    // Words after `--` are the command of another program.
     let mut own = arguments.iter().take_while(|a| *a != "--");
     let json = own.any(|a| a == "--json");
     let parsed = match A::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
-            // Help and version are asked for and go to standard output. A reader that went away is
-            // no failure.
+            // Requested help and version go to standard output. A closed pipe is no failure.
             let _ = error.print();
             if !error.use_stderr() {
                 return Exit::Done.into();
@@ -102,7 +100,7 @@ pub fn run_command<A: Parser, E: From<Exit>>(
     match execute(parsed) {
         Ok(exit) => exit,
         Err(failure) => {
-            // Scripts get an object in any case, and one object only.
+            // Scripts always get exactly one object.
             if json && !files::printed() {
                 errors::print_failure(&failure);
             }
@@ -112,10 +110,10 @@ pub fn run_command<A: Parser, E: From<Exit>>(
     }
 }
 
-/// Ends the program where an allocation failed, with [`Exit::NoMemory`], the best plan that was kept
-/// and without half-written files.
+/// Ends the program after a failed allocation with [`Exit::NoMemory`]. The best kept plan is
+/// written, half-written files are removed.
 pub fn end_without_memory() -> ! {
-    // Standard error has no buffer of its own, so that this needs no memory.
+    // Standard error is unbuffered, so this needs no memory.
     let say = |bytes: &[u8]| {
         let _ = std::io::stderr().write_all(bytes);
     };

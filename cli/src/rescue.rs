@@ -1,13 +1,13 @@
-//! The best plan so far, kept as text: what an end without memory still writes.
+//! The best plan so far, kept as text, to be written when memory runs out.
 
 use crate::files;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Time between two plans that are kept, at least: to make one takes time.
+/// Minimum time between two kept plans: making their text takes time.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Bytes that are given back before the plan is written.
+/// Reserved bytes that are freed before the plan is written.
 const RESERVE: usize = 4 << 20;
 
 static BEST: Mutex<Option<Kept>> = Mutex::new(None);
@@ -17,12 +17,11 @@ struct Kept {
     text: String,
     cost: u64,
     at: Instant,
-    /// Memory to write with.
+    /// Reserved memory for the write.
     _reserve: Vec<u8>,
 }
 
-/// Keeps the plan of a cost that goes to a file, if it is better than the one before and that one
-/// has been there for a while.
+/// Keeps a plan for a file, if it costs less than the kept one and this is older than the pause.
 pub fn keep(path: &Path, cost: u64, plan: &dyn Fn() -> Option<String>) {
     let Ok(mut best) = BEST.lock() else {
         return;
@@ -43,9 +42,9 @@ pub fn keep(path: &Path, cost: u64, plan: &dyn Fn() -> Option<String>) {
     });
 }
 
-/// Writes the plan that is kept; the file, if there was one.
+/// Writes the kept plan; returns its file, or `None` without a plan.
 pub fn write() -> Option<PathBuf> {
-    // Whoever holds the lock makes a plan, and waits for memory.
+    // A thread that holds the lock makes a plan, and waits for memory.
     let kept = BEST.try_lock().ok()?.take()?;
     let Kept {
         path,
@@ -54,7 +53,7 @@ pub fn write() -> Option<PathBuf> {
         ..
     } = kept;
     drop(_reserve);
-    // To be compressed takes memory; a stream is nowhere to look for a plan later.
+    // Compression needs memory, and a plan on a stream would be hard to find.
     let plain = path.extension().is_none_or(|e| e != "gz") && path != Path::new("-");
     let path = match plain {
         true => path,

@@ -1,4 +1,4 @@
-//! Instances, budgets and files as they are written on the command line.
+//! Instances, budgets and files by their text on the command line.
 
 use crate::arguments::{LINK, Options};
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use std::path::Path;
 /// Reads an instance file, or builds a model (`zoo:...`).
 ///
 /// # Errors
-/// [`Failure`] names the file or model and what is wrong with it.
+/// [`Failure`] names the file or model and the problem.
 pub fn instance(source: &Path) -> Result<Instance, Failure> {
     if let Some(text) = zoo_text(source) {
         let fail = |problem| Failure::Zoo {
@@ -35,12 +35,12 @@ pub fn instance(source: &Path) -> Result<Instance, Failure> {
     Ok(remat_instances::read_bytes(&input.name, &input.bytes)?)
 }
 
-/// The text of a model of the zoo, where one is named.
+/// The text of a model of the zoo; `None` for a file.
 pub fn zoo_text(source: &Path) -> Option<&str> {
     source.to_str().filter(|text| text.starts_with("zoo:"))
 }
 
-/// Reads a graph whose operators may run in another order: a `remat-order/1` file, or an instance,
+/// Reads a graph whose operators may run in another order: a `remat-order/1` file, or an instance
 /// without recomputation.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub fn order_graph(source: &Path) -> Result<OrderGraph, Failure> {
     }
 }
 
-/// The kind of a file that is no instance.
+/// Kinds of files beside instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySubject {
     /// A graph whose operators may run in another order (`remat-order/1`).
@@ -71,8 +71,8 @@ pub enum MemorySubject {
     Lives,
 }
 
-/// The kind of what was named, where that is a file of one of these kinds. Streams are read once,
-/// by whoever knows what they are: they are taken for instances.
+/// The kind of a file; `None` for an instance. A stream can be read once only, so it counts as an
+/// instance.
 ///
 /// # Errors
 /// [`Failure::Open`] for a file that cannot be read.
@@ -95,7 +95,7 @@ pub fn memory_subject(path: &Path) -> Result<Option<MemorySubject>, Failure> {
     Ok((schema.as_deref() == Some(ORDER_SCHEMA)).then_some(MemorySubject::Graph))
 }
 
-/// Peak of the program's own order in bytes; `None` where the variant does not allow it.
+/// Peak of the program's own order in bytes; `None` if the variant does not allow it.
 pub fn program_peak(graph: &OrderGraph, variant: Variant) -> Option<u64> {
     let replay = graph.replay(variant, graph.program_order());
     replay.ok().map(|replay| replay.peak_bytes)
@@ -110,7 +110,7 @@ pub fn lives(path: &Path) -> Result<Lives, Failure> {
     place::read_lives_bytes(&input.name, &input.bytes).map_err(|e| table_failure(&e))
 }
 
-/// A table that is wrong.
+/// The failure for a table that cannot be read.
 pub fn table_failure(problem: &place::ReadLivesError) -> Failure {
     Failure::Usage {
         problem: problem.to_string(),
@@ -118,12 +118,12 @@ pub fn table_failure(problem: &place::ReadLivesError) -> Failure {
     }
 }
 
-/// A search for an order that has no answer.
+/// The failure of a search for an order.
 pub fn order_failure(problem: OrderSearchError) -> Failure {
     memory_failure(problem.into())
 }
 
-/// A search for order and addresses that has no answer.
+/// The failure of a search for order and addresses.
 pub fn memory_failure(problem: MemoryPlanSearchError) -> Failure {
     let remedy = match &problem {
         MemoryPlanSearchError::Order(OrderSearchError::Cycle(_)) => {
@@ -138,8 +138,8 @@ pub fn memory_failure(problem: MemoryPlanSearchError) -> Failure {
     }
 }
 
-/// The formulation that was asked for, or the one that suits an instance, with what the user should
-/// know about it.
+/// The requested formulation, or the one that suits the instance, with a note if it ignores a part
+/// of the instance.
 ///
 /// # Errors
 /// As [`instance`], and [`Failure::Usage`] for an instance to which the formulation does not apply.
@@ -166,7 +166,7 @@ pub fn formulation(
 /// The formulation of given semantics.
 ///
 /// # Errors
-/// [`Failure::Usage`] where it does not apply.
+/// [`Failure::Usage`] if it does not apply.
 pub fn of(instance: &Instance, semantics: Semantics) -> Result<AnyFormulation, Failure> {
     AnyFormulation::of(instance, semantics).map_err(|e| Failure::Usage {
         problem: e.to_string(),
@@ -177,7 +177,7 @@ pub fn of(instance: &Instance, semantics: Semantics) -> Result<AnyFormulation, F
 /// The replay without recomputation.
 ///
 /// # Errors
-/// [`Failure::Replay`], which no valid instance leads to.
+/// [`Failure::Replay`], never for a valid instance.
 pub fn plain(formulation: &AnyFormulation) -> Result<Replay, Failure> {
     let name = formulation.instance().name();
     formulation.plain().map_err(|e| replay_failure(name, e))
@@ -186,16 +186,14 @@ pub fn plain(formulation: &AnyFormulation) -> Result<Replay, Failure> {
 /// The replay of an instance without recomputation, under given semantics.
 ///
 /// # Errors
-/// [`Failure::Replay`], which no valid instance leads to (under MONeT's semantics, none with a
-/// loss).
+/// [`Failure::Replay`], never for a valid instance (under MONeT's semantics: with a loss).
 pub fn plain_replay(instance: &Instance, semantics: Semantics) -> Result<Replay, Failure> {
     instance
         .plain_replay(semantics)
         .map_err(|e| replay_failure(instance.name(), e))
 }
 
-/// Words for the step without recomputation that percentages are of
-/// ([`remat_instances::plain`]).
+/// The step without recomputation ([`remat_instances::plain`]), in words: percentages refer to it.
 pub fn plain_words(semantics: Semantics) -> &'static str {
     match semantics.chooses_implementations() {
         true => "each node once, in its cheapest way, under monet",
@@ -213,7 +211,7 @@ pub fn share_of_plain(budget_bytes: u64, plain: &Replay, semantics: Semantics) -
     )
 }
 
-/// A failed replay of a file.
+/// The failure of a file's replay.
 pub fn replay_failure(file: &str, problem: ReplayError) -> Failure {
     Failure::Replay {
         file: visible(file).into_owned(),
@@ -230,15 +228,15 @@ pub fn budget(text: &str, plain_peak_bytes: u64) -> Result<u64, Failure> {
     Ok(budget.bytes(plain_peak_bytes))
 }
 
-/// A plan or schedule of an instance, replayed.
+/// Reads and replays a plan or schedule of an instance.
 ///
 /// # Errors
-/// [`Failure`] names the file and what is wrong with it.
+/// [`Failure`] names the file and the problem.
 pub fn replayed(source: &Path, path: &Path) -> Result<Replayed, Failure> {
     replayed_in(&instance(source)?, path)
 }
 
-/// The same of an instance that was read already.
+/// As [`replayed()`], for an instance that was read before.
 ///
 /// # Errors
 /// As [`replayed()`].
@@ -247,11 +245,11 @@ pub fn replayed_in(instance: &Instance, path: &Path) -> Result<Replayed, Failure
     Ok(replayed::replayed(instance, &input.name, &input.bytes)?)
 }
 
-/// The same over another link where one is asked for, whatever link the plan records; with whether
-/// one is.
+/// As [`replayed()`], over the requested link in place of the recorded one. The boolean is true if
+/// a link was requested.
 ///
 /// # Errors
-/// As [`replayed()`], and those of [`Options::with_link`].
+/// As [`replayed()`] and [`Options::with_link`].
 pub fn replayed_over(
     source: &Path,
     path: &Path,
@@ -273,7 +271,7 @@ pub fn replayed_over(
     Ok((found, true))
 }
 
-/// The same as [`replayed()`] without a look at addresses, for whoever gives others.
+/// As [`replayed()`], but addresses are ignored: the caller makes new ones.
 ///
 /// # Errors
 /// As [`replayed()`].
@@ -283,7 +281,7 @@ pub fn executed(source: &Path, path: &Path) -> Result<Replayed, Failure> {
     Ok(replayed::executed(&instance, &input.name, &input.bytes)?)
 }
 
-/// A failure to open an instance, with the model of the zoo that may have been meant.
+/// A failure to open an instance, with the model of the zoo that was probably meant.
 fn guess(failure: Failure, source: &Path) -> Failure {
     match failure {
         Failure::Open { file, problem, .. } => Failure::Open {

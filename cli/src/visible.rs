@@ -1,13 +1,13 @@
-//! Text for a terminal, as a whole: a net under names, which are escaped where they are formatted
-//! ([`remat_instances::name`]).
+//! Text for a terminal. Names are escaped when they are formatted ([`remat_instances::name`]); this
+//! module escapes the whole text once more.
 
 use remat_instances::name::{self, is_obeyed};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Escapes what a terminal would obey instead of show: control characters other than line ends and
-/// tabs, and marks that change the direction of text.
+/// Escapes characters that a terminal would obey: control characters other than line ends and tabs,
+/// and marks that change the direction of text.
 ///
 /// ```
 /// use remat_bb::visible::visible;
@@ -18,7 +18,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// The same of errors, which have colours of their own.
+/// As [`visible`], but colours stay: errors have them.
 ///
 /// ```
 /// use remat_bb::visible::visible_error;
@@ -28,7 +28,7 @@ pub fn visible_error(text: &str) -> Cow<'_, str> {
     escaped(text, is_colour)
 }
 
-/// Escapes what is obeyed, but where the text from there on is kept.
+/// Escapes characters that a terminal obeys, unless `is_kept` accepts the text from there on.
 fn escaped(text: &str, is_kept: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let obeyed = |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t');
     if !text.contains(obeyed) {
@@ -54,7 +54,7 @@ fn is_colour(text: &str) -> bool {
     })
 }
 
-/// Returns whether a path stands for a standard stream.
+/// Returns whether a path is `-`, a standard stream.
 pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

@@ -8,7 +8,7 @@ use clap::CommandFactory;
 /// Prints the completions for a shell.
 ///
 /// # Errors
-/// Where standard output cannot be written.
+/// [`Failure::Write`] if standard output cannot be written.
 pub fn run(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     let mut command = Arguments::command();

@@ -24,7 +24,7 @@ pub mod verify;
 mod verify_memory;
 pub mod zoo;
 
-/// Integer columns of a model.
+/// Number of integer columns of a model.
 pub fn integers(model: &remat_lp::Model) -> usize {
     let all = 0..model.num_cols() as u32;
     all.filter(|&j| model.is_integer(remat_lp::ColId(j)))

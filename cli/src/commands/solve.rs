@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Solves, writes the files that were asked for, and reports.
+/// Solves, writes the requested files, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
@@ -85,7 +85,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         reporter: &reporter,
         out: arguments.out.as_deref(),
     };
-    // To write a plan takes about as long as to read the instance.
+    // Writing a plan takes about as long as reading the instance.
     let writes = arguments.out.is_some() || arguments.schedule_out.is_some();
     let reserve = |limit: Duration| match writes {
         true => limit - begun.elapsed().min(limit / 2),
@@ -116,7 +116,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         least,
     };
     let written = written(arguments, files, &solved, (reporter.looks(), base_cost));
-    // The result is shown even where it could not be written to the files.
+    // The result is printed even if a file cannot be written.
     files.print(&if arguments.json {
         let least = solved.least.as_ref().map(least::json);
         results::json(&SolveJson::of(&solved.solution, solved.settings, least))
@@ -135,7 +135,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The formulation that was asked for, with the link that was asked for.
+/// The requested formulation with the requested link.
 fn formulation(arguments: &SolveArguments) -> Result<AnyFormulation, Failure> {
     let options = &arguments.options;
     let (formulation, left_out) = source::formulation(&arguments.instance, options.formulation)?;
@@ -148,7 +148,7 @@ fn formulation(arguments: &SolveArguments) -> Result<AnyFormulation, Failure> {
     })
 }
 
-/// Writes the files that were asked for; returns a line for each.
+/// Writes the requested files; returns a line for each.
 fn written(
     arguments: &SolveArguments,
     files: Files,
@@ -190,7 +190,7 @@ fn started<'a>(
     Ok(solve)
 }
 
-/// Follows a solve: shows it, keeps its best plan, and ends it where the user interrupts.
+/// Listener of a solve: shows progress, keeps the best plan, and passes on interrupts.
 struct Followed<'a> {
     interrupted: &'a AtomicBool,
     reporter: &'a Reporter,
@@ -213,17 +213,17 @@ impl Listener for Followed<'_> {
     }
 }
 
-/// A solution, its settings, and the least budget where it was asked for or no plan was found.
+/// A solution, its settings, and the least budget, if it was requested or no plan was found.
 struct SolveReport<'a> {
     solution: Solution,
     settings: &'a Settings,
     least: Option<LeastBudget>,
 }
 
-/// Writes one file, if there is something for it, and says what was written.
+/// Writes one file and returns a line about it; `None` if the solution has no content for it.
 type WriteResult = fn(Files, &Path, &SolveReport<'_>) -> Result<Option<String>, Failure>;
 
-/// Draws the solve over time, from looks at it and the cost without recomputation.
+/// Draws the solve over time; `looks` are its progress and the cost without recomputation.
 fn draw_progress(
     files: Files,
     path: &Path,
@@ -246,7 +246,7 @@ fn draw_progress(
     Ok(format!("progress  {}", shown(path)))
 }
 
-/// Writes what proves the bound, if anything does.
+/// Writes the proof of the bound, if there is one.
 fn write_proof(
     files: Files,
     path: &Path,
@@ -282,7 +282,7 @@ fn write_proof(
     Ok(Some(format!("proof     {}: {claim}", shown(path))))
 }
 
-/// Writes the plan, if one was found.
+/// Writes the plan, if there is one.
 fn write_plan(
     files: Files,
     path: &Path,
@@ -312,7 +312,7 @@ fn write_reordered(
     Ok(Some(format!("instance  {}", shown(path))))
 }
 
-/// Writes the schedule, if one was found.
+/// Writes the schedule, if there is one.
 fn write_schedule_file(
     files: Files,
     path: &Path,

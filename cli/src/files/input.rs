@@ -10,29 +10,29 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Largest model, solution or certificate that is read, in bytes as they are in the file. It is a
-/// guard against devices that never end.
+/// Size limit of a model, solution or certificate, in bytes of the file. It stops devices that
+/// never end.
 const LARGEST_TEXT: u64 = 16 << 30;
 
-/// The bytes of an input, and what errors call it.
+/// The bytes of an input, and its name for errors.
 #[derive(Debug)]
 pub struct Input {
-    /// The file as it was named, or `standard input`.
+    /// Name of the file, or `standard input`.
     pub name: String,
-    /// Its bytes as they are, packed or not.
+    /// Its bytes, packed or not.
     pub bytes: Vec<u8>,
 }
 
 /// Reads an instance, a plan or a schedule.
 ///
 /// # Errors
-/// [`Failure::Open`] names the file and says what the system says.
+/// [`Failure::Open`] has the file and the message of the system.
 pub fn document(path: &Path) -> Result<Input, Failure> {
-    // One byte more, so that the reader finds that it is too large.
+    // One byte more, so that the reader detects a file that is too large.
     read(path, LARGEST_DOCUMENT + 1)
 }
 
-/// Reads anything else: a model, a solution, a certificate, settings.
+/// Reads a model, a solution, a certificate or settings.
 ///
 /// # Errors
 /// As [`document`].
@@ -53,7 +53,7 @@ pub fn input_name(path: &Path) -> String {
     }
 }
 
-/// Reads at most so many bytes.
+/// Reads at most `most` bytes.
 fn read(path: &Path, most: u64) -> Result<Input, Failure> {
     let _waiting = interrupt::reading();
     let mut bytes = Vec::new();

@@ -1,9 +1,8 @@
-//! Files and standard streams: [`input`] is what commands read, [`output`] what they write,
-//! [`plans`] a folder of plans.
+//! Files and standard streams: [`input`] reads, [`output`] writes, [`plans`] is a folder of plans.
 //!
-//! `-` is standard input or standard output. Inputs are read once, so that they may be pipes.
-//! Outputs are tried before the work begins, written whole or not at all, and not lost where their
-//! place cannot be written to in the end.
+//! `-` is standard input or standard output. Inputs are read once, so they may be pipes. Outputs
+//! are tested before the work begins, and are whole or missing. If the final write fails, the
+//! result goes to another place.
 
 mod input;
 mod output;
@@ -15,10 +14,10 @@ pub use plans::{PlanFolder, batch_name, budget_name};
 
 use remat_lp::temporary::Temporary;
 
-/// A folder of its own among the temporary files.
+/// A new folder among the temporary files.
 ///
 /// # Errors
-/// The words of the system.
+/// The error of the system.
 pub fn temporary_folder() -> std::io::Result<Temporary> {
     Temporary::folder(&std::env::temp_dir(), "remat-bb-")
 }

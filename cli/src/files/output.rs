@@ -1,4 +1,4 @@
-//! Outputs: files that are whole or not there, and standard output whose reader may go away.
+//! Outputs: files that are whole or missing, and standard output, whose reader may close it.
 
 use super::temporary_folder;
 use crate::colour;
@@ -10,20 +10,19 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Writes text to standard output. A reader that went away (a closed pipe) is no error.
+/// Writes text to standard output. A closed pipe is no error.
 ///
 /// # Errors
-/// [`Failure::Write`] for anything else, such as a full disk behind a redirection.
+/// [`Failure::Write`] for other errors, such as a full disk behind a redirection.
 pub fn print(text: &str) -> Result<(), Failure> {
     let text = colour::on_terminal(visible(text).to_string());
     print_bytes(text.as_bytes())
 }
 
-/// True once anything went to standard output.
+/// True after the first output to standard output.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether anything went to standard output: a result, then, that an error does not take
-/// the place of.
+/// Returns whether standard output has a result, which an error must not follow.
 pub fn printed() -> bool {
     PRINTED.load(Ordering::Relaxed)
 }
@@ -39,8 +38,7 @@ fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// The outcome of several outputs: all that was written, or the last failure, after the others were
-/// shown.
+/// The outcome of several outputs: all results, or the last failure. Earlier failures are shown.
 ///
 /// # Errors
 /// The last of the failures.
@@ -63,7 +61,7 @@ pub fn each<T>(outcomes: impl IntoIterator<Item = Result<T, Failure>>) -> Result
     }
 }
 
-/// The outputs of a command, which were tried.
+/// The tested outputs of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Files {
     /// True if results are one JSON object on standard output.
@@ -73,9 +71,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// Tries, before long work, whether the outputs of a command, each with the option that names
-    /// it, can be written: that their folders exist and take files, that none is one of the inputs
-    /// or another output, by whatever name, and that one at most goes to standard output.
+    /// Tests the outputs of a command before long work; each has the option that names it. Their
+    /// folders must exist and accept files. An output may not be an input or another output, under
+    /// any name, and at most one goes to standard output.
     ///
     /// # Errors
     /// [`Failure::Write`] and [`Failure::Usage`].
@@ -127,26 +125,25 @@ impl Files {
         Ok(files)
     }
 
-    /// Shows a command's results: on standard output, or on standard error where a file goes to
+    /// Prints a command's results on standard output, or on standard error if a file goes to
     /// standard output.
     ///
     /// # Errors
     /// As [`print()`].
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         if self.streams {
-            // Where it cannot be written, there is no other place for it.
+            // If this fails, there is no other place for it.
             let _ = std::io::stderr().write_all(visible(text).as_bytes());
             return Ok(());
         }
         print(text)
     }
 
-    /// Writes a file, gzipped if its name ends in `.gz`. Where that is not possible any more, the
-    /// text goes to a folder of its own among the temporary files, or to standard output, and the
-    /// failure says so.
+    /// Writes a file, gzipped if its name ends in `.gz`. If that fails, the text goes to a new
+    /// folder among the temporary files, or to standard output, and the failure names the place.
     ///
     /// # Errors
-    /// [`Failure::Write`] says what the system said.
+    /// [`Failure::Write`] has the message of the system.
     pub fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
         if is_stream(path) {
             return print_bytes(text.as_bytes());
@@ -172,8 +169,7 @@ impl Files {
         })
     }
 
-    /// Says that a file of an earlier run is where this one, which has nothing for it, was to
-    /// write.
+    /// Notes that a run without a result keeps the file of an earlier run.
     pub fn left(&self, path: &Path) {
         if !is_stream(path) && path.is_file() {
             let text = format!("{} is of an earlier run and was left as it is", shown(path));
@@ -190,7 +186,7 @@ fn unwritten(file: &Path, problem: String, remedy: Option<String>) -> Failure {
     }
 }
 
-/// A file, whatever its name: what it is on its disk, or the name that it will get.
+/// The identity of a file under any name: its node on the disk, or the path of a new file.
 #[derive(PartialEq)]
 enum Identity {
     #[cfg(unix)]
@@ -202,7 +198,7 @@ enum Identity {
 }
 
 impl Identity {
-    /// The identity of a file; none of what is no regular file, such as a device.
+    /// The identity of a regular or new file; `None` for others, such as a device.
     fn of(path: &Path) -> Option<Self> {
         let target = whole_file::target(path).ok()?;
         if let Ok(found) = std::fs::metadata(&target) {

@@ -1,4 +1,4 @@
-//! Plans of many answers in one folder.
+//! Plans of several results in one folder.
 
 use super::{Files, document};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use remat_instances::plan::PlanFile;
 use remat_lp::whole_file;
 use std::path::{Path, PathBuf};
 
-/// A folder for plans, which is there and takes files.
+/// A tested folder for plans.
 #[derive(Clone, Debug)]
 pub struct PlanFolder {
     path: PathBuf,
@@ -17,7 +17,7 @@ pub struct PlanFolder {
 }
 
 impl PlanFolder {
-    /// The folder of `--plans`, where one was asked for.
+    /// The folder of `--plans`; `None` without the option.
     ///
     /// # Errors
     /// As [`PlanFolder::tried`].
@@ -25,8 +25,8 @@ impl PlanFolder {
         path.map(|path| PlanFolder::tried(path, files)).transpose()
     }
 
-    /// Tries, before long work, whether plans can be written to the folder, which is made where it
-    /// is missing. `files` are the command's other outputs.
+    /// Tests before long work that the folder accepts plans, and makes it if necessary. `files` are
+    /// the command's other outputs.
     ///
     /// # Errors
     /// [`Failure::Write`] and [`Failure::Usage`].
@@ -50,10 +50,10 @@ impl PlanFolder {
         })
     }
 
-    /// Makes sure that a plan of this name would overwrite nothing but a plan.
+    /// Checks that a plan of this name would overwrite only a plan.
     ///
     /// # Errors
-    /// [`Failure::Write`] names the file that is something else.
+    /// [`Failure::Write`] names another file of this name.
     pub fn free(&self, name: &str) -> Result<(), Failure> {
         let path = self.file(name);
         if std::fs::symlink_metadata(&path).is_err() {
@@ -72,8 +72,8 @@ impl PlanFolder {
         })
     }
 
-    /// Writes a plan that was found for a budget in bytes, over an earlier one of this name, and
-    /// returns its path.
+    /// Writes a plan for a budget in bytes, over an earlier plan of this name, and returns its
+    /// path.
     ///
     /// # Errors
     /// As [`PlanFolder::free`], and [`Failure`] for a plan that cannot be made or written.

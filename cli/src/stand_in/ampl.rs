@@ -1,5 +1,5 @@
-//! The command line of AMPL's solvers: `remat-bb stub -AMPL name=value ...`, with options in the
-//! environment variable `remat_bb_options` or `remat-bb_options` as well.
+//! The command line of AMPL's solvers: `remat-bb stub -AMPL name=value ...`. The environment
+//! variables `remat_bb_options` and `remat-bb_options` may have options, too.
 
 use super::request::{Request, SolveRequest, number, refused, write};
 use crate::failure::{Failure, note};
@@ -9,10 +9,10 @@ use remat_models::program::{Ending, Program};
 use remat_report::results::VERSION;
 use std::path::PathBuf;
 
-/// Prints what `-v` asks for.
+/// Prints the answer to `-v`.
 ///
 /// # Errors
-/// [`Failure`] where standard output cannot be written to.
+/// [`Failure`] if standard output cannot be written.
 pub fn version() -> Result<(), Failure> {
     files::print(&format!("remat-bb {} (AMPL solver)\n", VERSION))
 }
@@ -20,7 +20,7 @@ pub fn version() -> Result<(), Failure> {
 /// Reads `stub.nl`, solves it, and writes `stub.sol`.
 ///
 /// # Errors
-/// [`Failure`] for files and numbers that make no sense.
+/// [`Failure`] for unreadable files and invalid numbers.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let given = arguments.first().map(String::as_str).unwrap_or_default();
     let stub = given.strip_suffix(".nl").unwrap_or(given);

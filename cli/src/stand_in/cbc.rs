@@ -1,4 +1,4 @@
-//! The command line of CBC: words in turn, each with or without a dash, some with a value.
+//! The command line of CBC: a sequence of words, each with or without a dash, some with a value.
 
 use super::request::{Request, SolveRequest, number, write};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use remat_report::results::VERSION;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Options that are known: their whole name, the letters that must be there, and what they mean.
+/// Known options: the whole name, the number of letters that must be given, and the meaning.
 const OPTIONS: [(&str, usize, Meaning); 34] = [
     ("seconds", 3, Meaning::Seconds),
     ("ratiogap", 5, Meaning::RelativeGap),
@@ -94,10 +94,10 @@ struct Output {
     all: bool,
 }
 
-/// Reads the arguments, solves, and writes what is asked for.
+/// Reads the arguments, solves, and writes the requested files.
 ///
 /// # Errors
-/// [`Failure`] for files and numbers that make no sense.
+/// [`Failure`] for unreadable files and invalid numbers.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     files::print(&format!(
         "Welcome to remat-bb {}, which answers to the name cbc\n\n",
@@ -128,7 +128,7 @@ fn parsed(arguments: &[String]) -> Result<(Request, Output), Failure> {
                 request.model = word.into();
             } else {
                 crate::failure::note(&format!("cbc: {word} has no effect"), false);
-                // Its value, if it has one.
+                // The value of the unknown option, if it has one.
                 let value = |next: &&str| !next.starts_with('-') && Meaning::of(next).is_none();
                 if word.starts_with('-') && !Path::new(words.peek().unwrap_or(&"")).is_file() {
                     words.next_if(value);
@@ -178,7 +178,7 @@ fn parsed(arguments: &[String]) -> Result<(Request, Output), Failure> {
     Ok((request, output))
 }
 
-/// First words of the solution file, as those who read it tell them apart.
+/// First words of the solution file, by which its readers know the status.
 fn status(solved: &SolveRequest) -> &'static str {
     let found = solved.x().is_some();
     match solved.answer.ending {
@@ -251,7 +251,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Lines that are looked for in CBC's log.
+/// Lines of CBC's log that other programs search for.
 fn log(solved: &SolveRequest) -> String {
     let answer = &solved.answer;
     let result = match answer.ending {

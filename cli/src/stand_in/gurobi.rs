@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Reads the arguments, solves, and writes the result files.
 ///
 /// # Errors
-/// [`Failure`] for files and numbers that make no sense.
+/// [`Failure`] for unreadable files and invalid numbers.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let told = format!(
         "remat-bb {}, which answers to the name gurobi_cl: this is not Gurobi\n",
@@ -91,7 +91,7 @@ fn solution(solved: &SolveRequest) -> String {
     out
 }
 
-/// Lines that are looked for in Gurobi's log.
+/// Lines of Gurobi's log that other programs search for.
 fn log(solved: &SolveRequest) -> String {
     let answer = &solved.answer;
     let mut out = match answer.ending {

@@ -5,10 +5,10 @@
 //! | `cbc` | `cbc model.mps -sec 60 -solve -solution out.sol`: PuLP, linopy, Pyomo, good_lp |
 //! | `gurobi` | `gurobi_cl TimeLimit=60 ResultFile=out.sol model.lp` |
 //! | `ampl` | `remat-bb stub -AMPL timelimit=60`: AMPL, Pyomo's `asl:remat-bb`, JuMP's AmplNLWriter |
-//! | `request` | what they ask for, and the solve |
+//! | `request` | requests and their solves |
 //!
-//! The program answers to these names where it is called by them (through a link), and as
-//! `remat-bb cbc ...`. It says what it is in its first line.
+//! The program answers to these names if a link with this name calls it, and as `remat-bb cbc ...`.
+//! Its first line names the program.
 
 mod ampl;
 mod cbc;
@@ -19,7 +19,8 @@ use crate::failure::{self, Exit, Failure};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Answers where the arguments, the program's name first, are those of another command line.
+/// Runs the command line of another solver; `None` for remat-bb's own. The first argument is the
+/// program's name.
 pub fn answered(arguments: &[OsString]) -> Option<Exit> {
     let words: Vec<String> = arguments
         .iter()

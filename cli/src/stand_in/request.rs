@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Model and settings that are asked for.
+/// Requested model and settings.
 #[derive(Default)]
 pub struct Request {
     /// File of the model.
     pub model: PathBuf,
-    /// Sense to take in place of the model's.
+    /// Sense in place of the model's.
     pub sense: Option<Sense>,
-    /// True to leave integrality out.
+    /// True to solve the relaxation.
     pub relax: bool,
     /// Files of points to start from.
     pub starts: Vec<PathBuf>,
@@ -36,7 +36,7 @@ pub struct SolveRequest {
     pub answer: Answer,
     /// True if any column was to be integer.
     pub integer: bool,
-    /// Seconds of all of it.
+    /// Time of the solve in seconds.
     pub seconds: f64,
 }
 
@@ -44,10 +44,10 @@ impl Request {
     /// Sets the limit of time in seconds.
     ///
     /// # Errors
-    /// [`Failure::Usage`] quotes what is no time.
+    /// [`Failure::Usage`] quotes a text that is no time.
     pub fn time_limit(&mut self, option: &str, text: &str) -> Result<(), Failure> {
         let seconds = number(option, text)?;
-        // Beyond what a clock shows it is none.
+        // A limit of decades is no limit.
         self.settings.model.mip.limits.seconds = Some(seconds.max(0.0)).filter(|s| *s < 1e9);
         Ok(())
     }
@@ -65,7 +65,7 @@ impl Request {
     /// Reads the model and solves it.
     ///
     /// # Errors
-    /// [`Failure`] for files that cannot be read, and settings that make no sense.
+    /// [`Failure`] for unreadable files and invalid settings.
     pub fn solve(self) -> Result<SolveRequest, Failure> {
         let file = lp::read_all(&self.model)?;
         let program = Program::of_file(&file).map_err(refused)?;
@@ -95,7 +95,7 @@ impl Request {
             for col in cols {
                 program.set_kind(col, Kind::Continuous).map_err(refused)?;
             }
-            // Ordered sets and implications are about columns that are whole, or as good as that.
+            // Ordered sets and implications are about integer columns, or act like them.
             let is_whole = |special: &Special| {
                 matches!(special, Special::Sos { .. } | Special::Indicator { .. })
             };
@@ -148,7 +148,7 @@ impl SolveRequest {
     }
 }
 
-/// A number behind an option.
+/// The number after an option.
 ///
 /// # Errors
 /// [`Failure::Usage`] quotes it.

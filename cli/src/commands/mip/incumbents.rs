@@ -1,18 +1,18 @@
-//! Solutions of a search in the order in which they came.
+//! Solutions of a search in the order in which they were found.
 
 use remat_solver::mip::{Observer, Progress, Solution};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Times (seconds from `begun` on) and objectives of the solutions of a search, each better than the
-/// one before.
+/// Times (seconds from `begun` on) and objectives of the solutions of a search, each better than
+/// the previous one.
 pub(super) struct Incumbents {
     begun: Instant,
     seen: Mutex<Vec<(f64, f64)>>,
 }
 
 impl Incumbents {
-    /// None so far.
+    /// An empty list.
     pub fn new(begun: Instant) -> Self {
         Incumbents {
             begun,
@@ -26,7 +26,7 @@ impl Incumbents {
     }
 
     fn list(&self) -> MutexGuard<'_, Vec<(f64, f64)>> {
-        // A list is whole at any moment.
+        // A panic cannot leave the list half-written.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -43,7 +43,7 @@ impl Observer for Incumbents {
         self.note(solution.objective);
     }
 
-    // Recognised programs tell of their solutions in their progress.
+    // Recognised programs report their solutions as progress.
     fn progress(&self, progress: &Progress) -> bool {
         if let Some(objective) = progress.objective {
             self.note(objective);

@@ -6,7 +6,8 @@ use remat_lp::{Model, ModelFile};
 use remat_models::program::{Program, ProgramError};
 use std::sync::Arc;
 
-/// The program of a file that has more than a linear model.
+/// The program of a file with ordered sets, implications or semi-continuous columns; `None` for a
+/// linear model.
 pub(super) fn of(file: &ModelFile, arguments: &MipArguments) -> Result<Option<Program>, Failure> {
     if file.specials.is_empty() {
         return Ok(None);
@@ -22,13 +23,13 @@ pub(super) fn of(file: &ModelFile, arguments: &MipArguments) -> Result<Option<Pr
     Program::of_file(file).map(Some).map_err(failed)
 }
 
-/// The linear model that certificates of a file are about.
+/// The linear model of a file's certificates.
 pub fn compiled(file: &ModelFile) -> Result<Arc<Model>, Failure> {
     let compiled = Program::of_file(file).and_then(|program| program.compile());
     Ok(compiled.map_err(failed)?.model)
 }
 
-/// A failure of a program, with what would be right.
+/// A failure of a program, with its remedy.
 pub(super) fn failed(error: ProgramError) -> Failure {
     match error {
         ProgramError::Solve(error) => super::failure(error),

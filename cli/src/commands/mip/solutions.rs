@@ -1,4 +1,4 @@
-//! Files of solutions: the best one, and those of `--pool`.
+//! Files of solutions: the best one, and further ones of `--pool`.
 
 use super::MipResult;
 use crate::arguments::MipArguments;
@@ -10,7 +10,7 @@ use remat_report::number;
 use remat_solver::mip::Solution;
 use std::path::{Path, PathBuf};
 
-/// Files of `--pool` for the solutions behind the first so many.
+/// Files of `--pool` for the solutions after the first `behind`.
 pub(super) fn further(arguments: &MipArguments, behind: usize) -> impl Iterator<Item = PathBuf> {
     let most = arguments.pool.unwrap_or(1) as usize;
     let path = arguments.solution.clone().into_iter();
@@ -18,7 +18,7 @@ pub(super) fn further(arguments: &MipArguments, behind: usize) -> impl Iterator<
 }
 
 impl MipResult<'_> {
-    /// Writes the solutions that were asked for; what was written, in words.
+    /// Writes the requested solutions; returns a line for each file.
     pub(super) fn write_solutions(
         &self,
         files: Files,

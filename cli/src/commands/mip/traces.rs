@@ -1,4 +1,4 @@
-//! What a search leaves beside its result: its tree, its bounds over time, counts of its parts.
+//! Traces of a search: its tree, its bounds over time, counts of its components.
 
 use super::incumbents::Incumbents;
 use crate::arguments::MipArguments;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The traces that were asked for, and the solutions as they come.
+/// The requested traces, and the solutions in the order in which they are found.
 pub struct Traces {
     incumbents: Arc<Incumbents>,
     curve: Option<(PathBuf, Arc<Curve>)>,
@@ -23,7 +23,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Those of the arguments; times are from `begun` on.
+    /// The traces of the arguments; times are from `begun` on.
     pub fn asked(arguments: &MipArguments, begun: Instant) -> Self {
         let a = arguments;
         Traces {
@@ -34,7 +34,7 @@ impl Traces {
         }
     }
 
-    /// Has a search keep them.
+    /// Connects the traces with a search.
     pub fn watch(&self, control: &mut Control) {
         let curve = self
             .curve
@@ -49,23 +49,23 @@ impl Traces {
         control.statistics = self.statistics.clone();
     }
 
-    /// Seconds and objectives of the solutions, as they came.
+    /// Seconds and objectives of the solutions, in the order in which they were found.
     pub fn incumbents(&self) -> Vec<(f64, f64)> {
         self.incumbents.seen()
     }
 
-    /// Counts of parts; none unless asked for.
+    /// Counts of components; `None` unless requested.
     pub fn rows(&self) -> Option<Vec<ComponentRow>> {
         self.statistics.as_ref().map(|statistics| statistics.rows())
     }
 
-    /// Writes the files, and shows the table of counts on standard error.
+    /// Writes the files, and prints the table of counts on standard error.
     ///
     /// # Errors
     /// [`Failure::Write`].
     pub fn write(&self, files: Files, result: &SolveResult) -> Result<Vec<String>, Failure> {
         if let Some(rows) = self.rows() {
-            // Asked for by name: it is shown with `--quiet` too.
+            // `--statistics` requests the table, so `--quiet` does not suppress it.
             let _ = std::io::stderr().write_all(visible(&table(&rows)).as_bytes());
         }
         let mut written = Vec::new();

@@ -1,4 +1,4 @@
-//! Files that a search writes by itself: its state, its certificate, nodes.
+//! Files that the search itself writes: state, certificate, node files.
 
 use crate::arguments::MipArguments;
 use crate::failure::{Failure, note};
@@ -8,7 +8,7 @@ use remat_solver::mip::SolveResult;
 /// Reports the files that could not be written.
 ///
 /// # Errors
-/// [`Failure::Write`] for a state at the end, or a certificate, that could not be written.
+/// [`Failure::Write`] for a final state or a certificate that could not be written.
 pub(super) fn written(
     files: Files,
     arguments: &MipArguments,

@@ -1,9 +1,9 @@
-//! A plan that has no addresses, in words.
+//! Failures of addresses.
 
 use crate::failure::Failure;
 use remat_memory::place::PlacePlanError;
 
-/// The failure of a plan that was found, and has no addresses.
+/// The failure for a plan that cannot be placed.
 pub(super) fn failure(problem: &PlacePlanError) -> Failure {
     Failure::Usage {
         problem: format!("--addresses: {problem}"),

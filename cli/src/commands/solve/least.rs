@@ -1,4 +1,4 @@
-//! The least budget: asked for, or named where no plan fits the budget that was given.
+//! The least budget: requested, or reported if no plan fits the given budget.
 
 use crate::again;
 use crate::failure::{Failure, note};
@@ -11,7 +11,7 @@ use remat_search::{Listener, Settings, Status};
 /// The word for the least budget.
 const LEAST: &str = "least";
 
-/// The least budget in bytes and its plan, where the budget on the command line is `least`.
+/// The least budget in bytes and its plan, if the budget on the command line is `least`.
 pub(super) fn asked(
     text: &str,
     solvable: &AnySolvable,
@@ -29,7 +29,7 @@ pub(super) fn asked(
     Ok(Some(least))
 }
 
-/// The least budget that is known without a search, where a solve has ended without a plan.
+/// The least budget that is known without a search, for a solve that ended without a plan.
 pub(super) fn of_failure(
     solution: &Solution,
     solvable: &AnySolvable,

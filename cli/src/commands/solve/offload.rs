@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use remat_formulations::solve::Solution;
 use remat_report::transfers;
 
-/// Checks that no schedule is asked for: a plan with copies has none.
+/// Checks that no schedule is requested: a plan with copies has no schedule.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
     match arguments.options.offload.is_some() && arguments.schedule_out.is_some() {
         false => Ok(()),

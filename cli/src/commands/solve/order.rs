@@ -6,7 +6,7 @@ use remat_formulations::reorder::OrderChoice;
 use remat_instances::instance::CostUnit;
 use remat_report::counted;
 
-/// Checks that a schedule or a proof comes with the instance that it is of.
+/// Checks that a schedule or a proof is written together with its instance.
 pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
     let of_order = [
         ("--schedule-out", &arguments.schedule_out),
