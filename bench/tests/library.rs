@@ -140,7 +140,10 @@ fn runs_are_checked_kept_and_gone_on_with() {
     run_to(0, &[&made[..], &["--svg", text(&picture)]].concat());
     let page = read(&tables);
     assert!(
-        page.contains("| remat-bb | 0.1.0 | 4 / 4 | 3 / 3 |"),
+        page.contains(&format!(
+            "| remat-bb | {} | 4 / 4 | 3 / 3 |",
+            env!("CARGO_PKG_VERSION")
+        )),
         "{page}"
     );
     assert!(page.contains("| `own` | -, 0."), "{page}");

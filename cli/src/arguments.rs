@@ -467,7 +467,7 @@ pub struct CompletionsArguments {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Example:
-  remat-bb man ~/.local/share/man/man1 && man remat-bb-solve")]
+  remat-bb man ~/.local/share/man/man1")]
 pub struct ManArguments {
     /// Folder for the pages: remat-bb.1 and one for each subcommand
     pub folder: PathBuf,
