@@ -1,6 +1,7 @@
 //! Arguments of `remat-bench`.
 
 use crate::export::arguments::{EXPORT_ABOUT, ExportArguments};
+use crate::fetch::arguments::{FETCH_ABOUT, FetchArguments};
 use crate::library::arguments::{LIBRARY_ABOUT, LibraryArguments};
 use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
@@ -70,6 +71,9 @@ pub enum Command {
     /// Write the programs of the benchmark library, run solvers on them, make tables
     #[command(long_about = LIBRARY_ABOUT)]
     Library(LibraryArguments),
+    /// Download data of others, and check their hashes
+    #[command(long_about = FETCH_ABOUT)]
+    Fetch(FetchArguments),
     /// Write a compact program of an instance as an MPS or LP file
     #[command(long_about = EXPORT_ABOUT)]
     Export(ExportArguments),

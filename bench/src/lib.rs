@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`arguments`] | arguments of the command line |
 //! | [`export`] | compact programs as files, for other solvers |
+//! | [`fetch`] | data of others: downloads, and checks of hashes |
 //! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
 //! | [`others`] | other solvers, as separate processes |
 //! | [`reduce`](mod@reduce) | small models that still make a program fail |
@@ -19,6 +20,7 @@ mod bars;
 pub mod checkmate;
 pub mod clock;
 pub mod export;
+pub mod fetch;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod library;

@@ -7,7 +7,8 @@ use remat_bench::arguments::{
     Switch,
 };
 use remat_bench::{
-    checkmate, export, library, mip, monet, netlib, offload, order, place, planted, reduce, reorder,
+    checkmate, export, fetch, library, mip, monet, netlib, offload, order, place, planted, reduce,
+    reorder,
 };
 use remat_instances::order::Variant;
 use remat_lp::Algorithm;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Offload(args) => Ok(ended(offloads(args))),
         Command::Planted(args) => Ok(ended(planted::run(&args, |line| println!("{line}")))),
         Command::Library(args) => library::command::run(&args).map(Into::into),
+        Command::Fetch(args) => fetch::run(&args).map(Into::into),
         Command::Export(args) => export::run(&args).map(Into::into),
         Command::Reduce(args) => reduce::command::run(&args).map(Into::into),
     })

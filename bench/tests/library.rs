@@ -140,9 +140,10 @@ fn runs_are_checked_kept_and_gone_on_with() {
     run_to(0, &[&made[..], &["--svg", text(&picture)]].concat());
     let page = read(&tables);
     assert!(
-        page.contains(&format!(
-            "| remat-bb | {} | 4 / 4 | 3 / 3 |",
-            env!("CARGO_PKG_VERSION")
+        page.contains(concat!(
+            "| remat-bb | ",
+            env!("CARGO_PKG_VERSION"),
+            " | 4 / 4 | 3 / 3 |"
         )),
         "{page}"
     );
@@ -155,6 +156,101 @@ fn runs_are_checked_kept_and_gone_on_with() {
     run_to(0, &[&made[..], &["--known", text(&solu)]].concat());
     let wrong = "it claims that there is no solution; a solution of 1 is known";
     assert_eq!(read(&tables).matches(wrong).count(), 2);
+}
+
+/// Runs git in a folder.
+fn git(folder: &Path, words: &[&str]) {
+    let mut command = Command::new("git");
+    let person = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "-c",
+        "commit.gpgsign=false",
+    ];
+    command.arg("-C").arg(folder).args(person).args(words);
+    ends(0, command);
+}
+
+#[test]
+fn one_command_runs_the_library_and_names_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkout = folder.path();
+    for name in [
+        "bench/library/index.csv",
+        "docs/inside/library.md",
+        "README.md",
+    ] {
+        let path = checkout.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::copy(root().join(name), path).unwrap();
+    }
+    std::fs::create_dir_all(checkout.join("bench/results")).unwrap();
+    git(checkout, &["init", "--quiet"]);
+    git(checkout, &["add", "."]);
+    git(checkout, &["commit", "--quiet", "-m", "a"]);
+    let programs = checkout.join("programs");
+    let choice = [
+        "--only",
+        "joint-chain4",
+        "--solvers",
+        "remat-bb",
+        "--python",
+        NO_PYTHON,
+    ];
+    let fixed = [
+        "library",
+        "run-all",
+        "--checkout",
+        text(checkout),
+        "--time-limit",
+        "60s",
+    ];
+    let words = [&fixed[..], &choice].concat();
+    let plain = |err: &str| err.replace(['│', '\n'], " ");
+    // Programs for tests have no commit.
+    let (_, err) = run_to(2, &words);
+    assert!(
+        plain(&err).contains("was built from an unknown commit"),
+        "{err}"
+    );
+    std::fs::write(checkout.join("README.md"), "changed").unwrap();
+    let (_, err) = run_to(2, &words);
+    assert!(
+        plain(&err).contains("uncommitted changes in 1 files"),
+        "{err}"
+    );
+    assert!(err.contains("README.md"), "{err}");
+    let table = checkout.join("bench/results/library.csv");
+    assert!(!table.exists());
+    let more = ["--uncommitted", "--programs", text(&programs)];
+    run_to(0, &[&words[..], &more].concat());
+    let rows = results::parse("library.csv", &read(&table)).unwrap();
+    let [row] = &rows[..] else {
+        panic!("{rows:?}");
+    };
+    assert_eq!(
+        (&*row.program, row.status),
+        ("joint-chain4", Status::Optimal)
+    );
+    assert!(programs.join("joint-chain4.mps.gz").exists());
+    let page = read(&checkout.join("docs/inside/library.md"));
+    assert!(
+        page.contains("The source had uncommitted changes."),
+        "{page}"
+    );
+    assert!(
+        page.contains(concat!(
+            "| remat-bb | ",
+            env!("CARGO_PKG_VERSION"),
+            " | 1 / 1 | 1 / 1 |"
+        )),
+        "{page}"
+    );
+    assert!(read(&checkout.join("docs/inside/library.svg")).contains("<svg"));
+    let entries = index::parse("i", &read(&checkout.join("bench/library/index.csv"))).unwrap();
+    assert_eq!(entries.len(), index::built_in().unwrap().len());
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub enum LibraryCommand {
     Export(LibraryExportArguments),
     /// Run solvers side by side, and write a line for each run
     Run(LibraryRunArguments),
+    /// Run all solvers on the library, and write its tables, index, page and picture
+    RunAll(LibraryRunAllArguments),
     /// Make tables and a performance profile of runs
     Table(LibraryTableArguments),
     /// Measure every program, and put values and bounds of runs into the index
@@ -45,7 +47,7 @@ pub enum LibraryCommand {
 }
 
 /// Programs of the library.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct LibraryChoice {
     /// Only programs of this family
     #[arg(long, value_name = "F")]
@@ -119,6 +121,50 @@ pub struct LibraryRunArguments {
     /// Values known beforehand: MIPLIB's .solu, or a table with columns name and best
     #[arg(long, value_name = "FILE")]
     pub known: Option<PathBuf>,
+}
+
+/// `remat-bench library run-all`
+#[derive(Args, Debug)]
+pub struct LibraryRunAllArguments {
+    /// Programs to run on
+    #[command(flatten)]
+    pub choice: LibraryChoice,
+    /// Solvers of small and medium programs; large programs are for remat-bb alone
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "LIST",
+        default_value = "remat-bb,remat-bb-general,highs,scip,cbc,cp-sat,ripsolve"
+    )]
+    pub solvers: Vec<Solver>,
+    /// Python with packages highspy, pyscipopt, pulp, ortools, ripsolve
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub python: String,
+    /// Time limit of a run
+    #[arg(short, long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub time_limit: Duration,
+    /// Threads of every solver
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Runs of each solver on each program, with seeds from 0 on
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub seeds: u32,
+    /// Checkout whose tables, index, page and picture are written
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub checkout: PathBuf,
+    /// Run although the checkout has changes or remat-bb is of another commit; the page says so
+    #[arg(long)]
+    pub uncommitted: bool,
+    /// Leave out the runs that the tables have already
+    #[arg(long)]
+    pub resume: bool,
+    /// Folder for the programs as files
+    #[arg(long, value_name = "DIR")]
+    pub programs: Option<PathBuf>,
+    /// Folder that keeps the best solution of every program
+    #[arg(long, value_name = "DIR")]
+    pub solutions: Option<PathBuf>,
 }
 
 /// `remat-bench library table`

@@ -145,9 +145,9 @@ pub fn render(entries: &[Entry]) -> String {
     text
 }
 
-/// SHA-256 of a text, in hexadecimal digits.
-pub fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
+/// SHA-256 of a text or of bytes, in hexadecimal digits.
+pub fn sha256(content: impl AsRef<[u8]>) -> String {
+    let digest = Sha256::digest(content.as_ref());
     digest.iter().fold(String::new(), |mut out, byte| {
         // Writing to a string cannot fail.
         let _ = write!(out, "{byte:02x}");
@@ -175,7 +175,7 @@ pub fn measured(
     relaxation_limit: Duration,
 ) -> Result<Entry, Failure> {
     let model = Arc::new(program.model()?);
-    let sha256 = sha256(&mps::to_string(&model));
+    let sha256 = sha256(mps::to_string(&model));
     let known = known.filter(|e| e.sha256 == sha256).cloned();
     let mut entry = known.unwrap_or_default();
     entry.name.clone_from(&program.name);

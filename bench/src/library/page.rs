@@ -3,7 +3,7 @@
 use super::catalogue::{Catalogue, Size};
 use super::index::{self, Entry};
 use super::known::KnownObjectives;
-use super::results::ResultRow;
+use super::results::{FOREIGN_LOAD_LIMIT, ResultRow};
 use super::summary::{ProgramRuns, SolverSummary, Summary};
 use crate::others::Solver;
 use remat_bb::failure::Failure;
@@ -28,7 +28,8 @@ pub struct Page {
     pub heading: &'static str,
 }
 
-/// The tables of runs, and of an index if the runs include its programs.
+/// The tables of runs, and of an index if the runs include its programs. Runs on a loaded machine
+/// are counted and left out.
 ///
 /// `known` has values from elsewhere beside the index's values.
 pub fn tables(
@@ -39,7 +40,8 @@ pub fn tables(
 ) -> Page {
     let mut best = index::best_values(entries);
     best.extend(known);
-    let summary = Summary::new(rows, catalogue, &best);
+    let quiet: Vec<ResultRow> = rows.iter().filter(|r| !r.is_loaded()).cloned().collect();
+    let summary = Summary::new(&quiet, catalogue, &best);
     let is_of_library = |name: &String| catalogue.program(name).is_some();
     let has_own = summary.by_program.keys().any(is_of_library);
     let has_others = !summary.by_program.keys().all(is_of_library);
@@ -99,13 +101,14 @@ fn settings(rows: &[ResultRow]) -> String {
     seeds.sort_unstable();
     seeds.dedup();
     format!(
-        "Limit {} s, gap {}, threads {}, {}; commit {}; {}.{}\n\n",
+        "Limit {} s, gap {}, threads {}, {}; commit {}; {}.{}{}\n\n",
         of(&|r| number(r.time_limit)),
         of(&|r| number(r.gap)),
         of(&|r| r.threads.to_string()),
         counted(seeds.len() as u64, "seed"),
         of(&|r| r.commit.clone()),
         of(&|r| r.machine.clone()),
+        uncommitted(rows),
         load(rows)
     )
 }
@@ -113,8 +116,33 @@ fn settings(rows: &[ResultRow]) -> String {
 /// Share of its cores that a run gets on an idle machine: the rest is start and reading.
 const IDLE_SHARE: f64 = 0.9;
 
-/// The share of its cores that a run got, in words: less than all where the machine was busy.
+/// A sentence on runs of a program whose commit does not name its source.
+fn uncommitted(rows: &[ResultRow]) -> &'static str {
+    let is_clean = |r: &ResultRow| r.commit != "unknown" && !r.commit.ends_with("-dirty");
+    match rows.iter().all(is_clean) {
+        true => "",
+        false => " The source had uncommitted changes.",
+    }
+}
+
+/// The load of the machine in words: the foreign load, and where it is not recorded, the share of
+/// its cores that a run got.
 fn load(rows: &[ResultRow]) -> String {
+    let known = rows.iter().filter_map(|r| r.foreign_load);
+    let quiet = known.clone().filter(|l| *l <= FOREIGN_LOAD_LIMIT);
+    if known.clone().next().is_some() {
+        let most = 100.0 * quiet.fold(0.0, f64::max);
+        let loaded = rows.iter().filter(|r| r.is_loaded()).count();
+        let limit = 100.0 * FOREIGN_LOAD_LIMIT;
+        let left_out = match loaded {
+            0 => String::new(),
+            n => format!(
+                " {n} of {} runs had more than {limit}% and are left out.",
+                rows.len()
+            ),
+        };
+        return format!(" Foreign load: at most {most:.0}% of the processor time.{left_out}");
+    }
     let long = rows.iter().filter(|r| r.process_seconds >= 1.0);
     let shares = long.filter_map(|r| {
         let cores = r.process_seconds * r.threads as f64;
@@ -324,6 +352,23 @@ mod tests {
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         }
+    }
+
+    #[test]
+    fn runs_on_a_loaded_machine_are_left_out_and_dirty_commits_are_named() {
+        let catalogue = Catalogue::built_in().expect("a catalogue");
+        let name = &catalogue.programs[0].name;
+        let mut loaded = solved(name, Solver::Cbc, 10.0, 1.0);
+        (loaded.foreign_load, loaded.commit) = (Some(0.21), "abc-dirty".into());
+        let mut quiet = solved(name, Solver::Highs, 10.0, 1.25);
+        quiet.foreign_load = Some(0.04);
+        let page = tables(&[quiet, loaded], &catalogue, &[], KnownObjectives::new());
+        let said = "commit abc, abc-dirty; a machine. The source had uncommitted changes. \
+                    Foreign load: at most 4% of the processor time. \
+                    1 of 2 runs had more than 20% and are left out.";
+        assert!(page.text.contains(said), "{}", page.text);
+        assert!(!page.text.contains("| CBC |"), "{}", page.text);
+        assert_eq!(page.summary.times, [vec![1.25]]);
     }
 
     #[test]

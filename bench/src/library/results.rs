@@ -50,9 +50,15 @@ pub struct ResultRow {
     pub commit: String,
     /// The machine.
     pub machine: String,
+    /// Share of the machine's processor time that other processes used meanwhile, from 0 to 1; `None`
+    /// for short runs and in older tables.
+    pub foreign_load: Option<f64>,
 }
 
-const COLUMNS: [&str; 21] = [
+/// Foreign load above which a run is left out of tables and pictures.
+pub const FOREIGN_LOAD_LIMIT: f64 = 0.2;
+
+const COLUMNS: [&str; 22] = [
     "program",
     "sense",
     "solver",
@@ -74,6 +80,7 @@ const COLUMNS: [&str; 21] = [
     "incumbents",
     "commit",
     "machine",
+    "foreign_load",
 ];
 
 /// The heading of the table.
@@ -82,6 +89,11 @@ pub fn heading() -> String {
 }
 
 impl ResultRow {
+    /// Returns whether the machine was loaded by other processes: its seconds mean little.
+    pub fn is_loaded(&self) -> bool {
+        self.foreign_load.is_some_and(|l| l > FOREIGN_LOAD_LIMIT)
+    }
+
     /// The line of the table.
     pub fn line(&self) -> String {
         let seen = self.incumbents.iter();
@@ -111,17 +123,24 @@ impl ResultRow {
             incumbents.join(" "),
             csv::cell(&self.commit),
             csv::cell(&self.machine),
+            self.foreign_load
+                .map_or_else(String::new, |l| format!("{l:.3}")),
         ];
         cells.join(",") + "\n"
     }
 }
 
-/// Reads a table; errors call the text `file`.
+/// Reads a table; errors call the text `file`. Older tables have no last column.
 ///
 /// # Errors
 /// [`Failure::Usage`] with line and column.
 pub fn parse(file: &str, text: &str) -> Result<Vec<ResultRow>, Failure> {
-    let lines = csv::lines(file, text, &COLUMNS)?;
+    let is_new = text
+        .lines()
+        .next()
+        .is_some_and(|h| h.ends_with(",foreign_load"));
+    let columns = &COLUMNS[..COLUMNS.len() - usize::from(!is_new)];
+    let lines = csv::lines(file, text, columns)?;
     let rows = lines.iter().map(|line| {
         let incumbents = line.text("incumbents").split_whitespace().map(|one| {
             let pair = one.split_once(':');
@@ -157,6 +176,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<ResultRow>, Failure> {
             incumbents: incumbents.collect::<Result<_, Failure>>()?,
             commit: line.text("commit").into(),
             machine: line.text("machine").into(),
+            foreign_load: line.optional("foreign_load")?,
         })
     });
     rows.collect()
@@ -190,6 +210,7 @@ pub(super) mod tests {
             incumbents: vec![(0.5 * seconds, objective)],
             commit: "abc".into(),
             machine: "a machine".into(),
+            foreign_load: None,
         }
     }
 
@@ -199,9 +220,20 @@ pub(super) mod tests {
         open.status = Status::Limit;
         (open.objective, open.checked, open.bound) = (None, None, Some(-1.5));
         (open.nodes, open.incumbents) = (None, Vec::new());
-        let rows = [solved("p", Solver::Highs, 0.1, 2.0), open];
+        let mut rows = [solved("p", Solver::Highs, 0.1, 2.0), open];
+        (rows[0].foreign_load, rows[1].foreign_load) = (Some(0.2), Some(0.25));
+        assert_eq!(rows.each_ref().map(ResultRow::is_loaded), [false, true]);
         let text = heading() + &rows.iter().map(ResultRow::line).collect::<String>();
         assert_eq!(parse("r.csv", &text).expect("a table"), rows);
+        let old = text
+            .lines()
+            .map(|l| l.rsplit_once(',').expect("cells").0.to_owned() + "\n");
+        let parsed = parse("r.csv", &old.collect::<String>()).expect("a table");
+        assert!(
+            parsed
+                .iter()
+                .all(|r| r.foreign_load.is_none() && !r.is_loaded())
+        );
         let broken = text.replace("min,cbc", "min,cbd");
         let error = parse("r.csv", &broken).expect_err("wrong").to_string();
         assert_eq!(error, "r.csv, line 3, column solver: \"cbd\"");

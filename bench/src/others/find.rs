@@ -218,6 +218,7 @@ impl Installed {
         let mut run = read.ok_or_else(|| output.complaint())?;
         run.process_seconds = output.seconds;
         run.cpu_seconds = output.cpu_seconds;
+        run.foreign_load = output.foreign_load;
         Ok(run)
     }
 

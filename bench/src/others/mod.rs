@@ -187,6 +187,9 @@ pub struct SolverRun {
     pub process_seconds: f64,
     /// Processor seconds of the process, where the system reports them.
     pub cpu_seconds: Option<f64>,
+    /// Share of the machine's processor time that other processes used meanwhile, from 0 to 1, where
+    /// the system reports it and the run is long enough.
+    pub foreign_load: Option<f64>,
     /// Times (seconds) and objectives of its solutions, where the solver reports them.
     pub incumbents: Vec<(f64, f64)>,
 }
@@ -216,6 +219,7 @@ impl ScriptAnswer {
             seconds: answer.seconds,
             process_seconds: 0.0,
             cpu_seconds: None,
+            foreign_load: None,
             incumbents: answer.incumbents,
         })
     }

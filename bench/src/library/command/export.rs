@@ -22,13 +22,7 @@ pub(super) fn run(arguments: &LibraryExportArguments) -> Result<Exit, Failure> {
     let chosen = catalogue.chosen(choice.family.as_deref(), choice.size, &choice.only)?;
     let files = Files::tried(false, &[], &[])?;
     if let Some(folder) = &arguments.out {
-        made(folder)?;
-        for program in &chosen {
-            let (model, text) = verified(program, &index)?;
-            let path = folder.join(program.file());
-            files.write(&path, &text)?;
-            files.print(&line(&path, &model))?;
-        }
+        programs(&chosen, &index, folder)?;
     }
     if let Some(folder) = &arguments.miplib {
         for program in chosen.iter().filter(|p| p.miplib) {
@@ -50,6 +44,26 @@ pub(super) fn run(arguments: &LibraryExportArguments) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Writes programs into a folder.
+///
+/// # Errors
+/// As [`verified`], and for files that cannot be written.
+pub(super) fn programs(
+    chosen: &[&LibraryProgram],
+    index: &[Entry],
+    folder: &Path,
+) -> Result<(), Failure> {
+    let files = Files::tried(false, &[], &[])?;
+    made(folder)?;
+    for program in chosen {
+        let (model, text) = verified(program, index)?;
+        let path = folder.join(program.file());
+        files.write(&path, &text)?;
+        files.print(&line(&path, &model))?;
+    }
+    Ok(())
 }
 
 /// The file of a program's solution in a folder.

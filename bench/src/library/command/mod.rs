@@ -1,20 +1,23 @@
 //! `remat-bench library`
 
+mod all;
 mod export;
 mod runs;
 
 use crate::library::arguments::{
     LibraryArguments, LibraryCommand, LibraryIndexArguments, LibraryTableArguments,
 };
-use crate::library::catalogue::Catalogue;
+use crate::library::catalogue::{Catalogue, LibraryProgram};
 use crate::library::index::{self, Entry};
 use crate::library::known::{self, KnownObjectives};
-use crate::library::{page, results};
+use crate::library::page;
+use crate::library::results::{self, ResultRow};
 use crate::profile;
 use remat_bb::failure::{Exit, Failure};
 use remat_bb::files::{self, Files};
 use remat_bb::visible::shown;
 use std::path::Path;
+use std::time::Duration;
 
 /// Writes programs, runs solvers, makes tables or updates the index.
 ///
@@ -25,6 +28,7 @@ pub fn run(arguments: &LibraryArguments) -> Result<Exit, Failure> {
     match &arguments.command {
         LibraryCommand::Export(arguments) => export::run(arguments),
         LibraryCommand::Run(arguments) => runs::run(arguments),
+        LibraryCommand::RunAll(arguments) => all::run(arguments),
         LibraryCommand::Table(arguments) => table(arguments),
         LibraryCommand::Index(arguments) => update(arguments),
     }
@@ -68,21 +72,35 @@ fn table(arguments: &LibraryTableArguments) -> Result<Exit, Failure> {
     let rows = results::parse(&name, &rows)?;
     let entries = entries(arguments.index.as_deref())?;
     let known = known(arguments.known.as_deref())?;
-    let made = page::tables(&rows, &Catalogue::built_in()?, &entries, known);
+    let page = arguments.page.as_deref();
+    draw(&rows, &entries, known, page, svg, &files)?;
+    Ok(Exit::Done)
+}
+
+/// Writes the tables of runs into a page, or to standard output without one, and draws the
+/// performance profile.
+fn draw(
+    rows: &[ResultRow],
+    entries: &[Entry],
+    known: KnownObjectives,
+    page: Option<&Path>,
+    svg: Option<&Path>,
+    files: &Files,
+) -> Result<(), Failure> {
+    let made = page::tables(rows, &Catalogue::built_in()?, entries, known);
     if let Some(path) = svg {
         let profiles = made.summary.profiles();
         let picture = profile::draw(made.heading, page::PROFILE, &profiles)?;
         files.write(path, &picture)?;
     }
-    match &arguments.page {
+    match page {
         Some(path) => {
             let (name, old) = text(path)?;
             files.write(path, &page::replaced(&name, &old, &made.text)?)?;
-            files.print(&format!("{}: {} runs\n", shown(path), rows.len()))?;
+            files.print(&format!("{}: {} runs\n", shown(path), rows.len()))
         }
-        None => files.print(&made.text)?,
+        None => files.print(&made.text),
     }
-    Ok(Exit::Done)
 }
 
 fn update(arguments: &LibraryIndexArguments) -> Result<Exit, Failure> {
@@ -95,17 +113,34 @@ fn update(arguments: &LibraryIndexArguments) -> Result<Exit, Failure> {
     }
     let known = entries(arguments.index.as_deref())?;
     let catalogue = Catalogue::built_in()?;
-    let mut measured = Vec::new();
-    for program in &catalogue.programs {
+    let all: Vec<&LibraryProgram> = catalogue.programs.iter().collect();
+    let updated = updated(&known, &all, arguments.relaxation_limit, &rows, &files)?;
+    files.write(&arguments.out, &index::render(&updated))?;
+    Ok(Exit::Done)
+}
+
+/// The index with these programs measured anew, and with the values of runs. Entries of other
+/// programs stay.
+fn updated(
+    known: &[Entry],
+    chosen: &[&LibraryProgram],
+    relaxation_limit: Duration,
+    rows: &[ResultRow],
+    files: &Files,
+) -> Result<Vec<Entry>, Failure> {
+    let mut entries = Vec::new();
+    for program in &Catalogue::built_in()?.programs {
         let before = known.iter().find(|e| e.name == program.name);
-        let entry = index::measured(program, before, arguments.relaxation_limit)?;
+        if chosen.iter().all(|p| p.name != program.name) {
+            entries.extend(before.cloned());
+            continue;
+        }
+        let entry = index::measured(program, before, relaxation_limit)?;
         files.print(&format!(
             "{}: {} rows, {} columns, {} nonzeros\n",
             entry.name, entry.rows, entry.columns, entry.nonzeros
         ))?;
-        measured.push(entry);
+        entries.push(entry);
     }
-    let updated = index::with_results(measured, &rows);
-    files.write(&arguments.out, &index::render(&updated))?;
-    Ok(Exit::Done)
+    Ok(index::with_results(entries, rows))
 }

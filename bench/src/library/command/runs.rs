@@ -264,6 +264,7 @@ impl Case<'_> {
             incumbents: run.incumbents,
             commit: String::new(),
             machine: String::new(),
+            foreign_load: run.foreign_load,
         };
         // CBC writes a file where it has no solution, too.
         let claims = row.objective.is_some() && row.status != Status::Infeasible;
@@ -297,7 +298,7 @@ impl Case<'_> {
 fn shown(row: &ResultRow) -> String {
     let value = |v: Option<f64>| v.map_or("-".into(), number);
     format!(
-        "{:<28} {:<17} {:<10} {:>16} {:>16} {:>8.2} s  {}\n",
+        "{:<28} {:<17} {:<10} {:>16} {:>16} {:>8.2} s  {}{}\n",
         row.program,
         row.solver.name(),
         row.status.as_str(),
@@ -307,6 +308,10 @@ fn shown(row: &ResultRow) -> String {
         match row.status {
             Status::Failed => &row.words,
             _ => &row.check,
+        },
+        match row.foreign_load.filter(|_| row.is_loaded()) {
+            Some(load) => format!(", LOADED: other processes took {:.0}%", 100.0 * load),
+            None => String::new(),
         }
     )
 }
