@@ -33,8 +33,8 @@
 //!
 //! Separation is a shortest path: for fixed `q`, walk backwards from `q` through the inputs with
 //! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is near
-//! 1. Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all readers
-//! of `q`.
+//! one. Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all
+//! readers of `q`.
 
 mod memory;
 mod point;
