@@ -32,9 +32,9 @@
 //! form has. The compact form takes the gradients that its space keeps, for which it is constant.
 //!
 //! Separation is a shortest path: for fixed `q`, walk backwards from `q` through the inputs with
-//! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is near
-//! 1. Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all readers
-//! of `q`.
+//! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is
+//! almost 1. Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all
+//! readers of `q`.
 
 mod memory;
 mod point;
