@@ -2,6 +2,7 @@
 
 use crate::export::arguments::{EXPORT_ABOUT, ExportArguments};
 use crate::fetch::arguments::{FETCH_ABOUT, FetchArguments};
+use crate::figures::FiguresArguments;
 use crate::library::arguments::{LIBRARY_ABOUT, LibraryArguments};
 use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
@@ -74,6 +75,8 @@ pub enum Command {
     /// Download data of others, and check their hashes
     #[command(long_about = FETCH_ABOUT)]
     Fetch(FetchArguments),
+    /// Draw the pictures and tables of the pages from the recorded results
+    Figures(FiguresArguments),
     /// Write a compact program of an instance as an MPS or LP file
     #[command(long_about = EXPORT_ABOUT)]
     Export(ExportArguments),

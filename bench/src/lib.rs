@@ -6,9 +6,11 @@
 //! | [`arguments`] | arguments of the command line |
 //! | [`export`] | compact programs as files, for other solvers |
 //! | [`fetch`] | data of others: downloads, and checks of hashes |
+//! | [`figures`] | pictures and tables of pages, from recorded results |
 //! | [`library`] | the benchmark library: programs, index, runs of solvers, tables |
 //! | [`others`] | other solvers, as separate processes |
 //! | [`reduce`](mod@reduce) | small models that still make a program fail |
+//! | [`part`] | generated parts of pages |
 //! | [`planted`] | models drawn around known points |
 //! | [`profile`] | performance profiles as pictures |
 //! | the others | one comparison each |
@@ -19,8 +21,11 @@ pub mod arguments;
 mod bars;
 pub mod checkmate;
 pub mod clock;
+mod csv;
+mod curve;
 pub mod export;
 pub mod fetch;
+pub mod figures;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod library;
@@ -31,6 +36,7 @@ pub mod offload;
 pub mod optimum;
 pub mod order;
 pub mod others;
+pub mod part;
 pub mod place;
 pub mod planted;
 pub mod profile;

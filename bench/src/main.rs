@@ -7,8 +7,8 @@ use remat_bench::arguments::{
     Switch,
 };
 use remat_bench::{
-    checkmate, export, fetch, library, mip, monet, netlib, offload, order, place, planted, reduce,
-    reorder,
+    checkmate, export, fetch, figures, library, mip, monet, netlib, offload, order, place, planted,
+    reduce, reorder,
 };
 use remat_instances::order::Variant;
 use remat_lp::Algorithm;
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Offload(args) => Ok(ended(offloads(args))),
         Command::Planted(args) => Ok(ended(planted::run(&args, |line| println!("{line}")))),
         Command::Library(args) => library::command::run(&args).map(Into::into),
+        Command::Figures(args) => figures::run(&args).map(Into::into),
         Command::Fetch(args) => fetch::run(&args).map(Into::into),
         Command::Export(args) => export::run(&args).map(Into::into),
         Command::Reduce(args) => reduce::command::run(&args).map(Into::into),
@@ -124,7 +125,10 @@ fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
         std::fs::write(&csv, order::csv(&rows))?;
     }
     if let Some(svg) = args.svg {
-        std::fs::write(&svg, order::picture(&rows, Variant::Sound)?)?;
+        std::fs::write(
+            &svg,
+            order::picture("--svg", &order::csv(&rows), Variant::Sound)?,
+        )?;
     }
     // Random graphs may stay open.
     let is_random = |row: &order::OrderRow| row.name.starts_with("layered");
@@ -146,13 +150,13 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
             only: args.only.clone(),
         };
         println!("{}", offload::chains::HEADER);
-        let mut lines = Vec::new();
+        let mut table = offload::chains::HEADER.to_owned();
         offload::chains::run(&config, |line| {
             println!("{}", line.csv());
-            lines.push(line);
+            table += &format!("\n{}", line.csv());
         })?;
         if let Some(svg) = &args.svg {
-            std::fs::write(svg, offload::draw(&lines)?)?;
+            std::fs::write(svg, offload::draw("--svg", &table)?)?;
         }
     }
     if args.parts.contains(&offload::OffloadPart::Nodes) {
@@ -184,15 +188,15 @@ fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
 
 /// Runs the comparison and returns true: every placement was checked.
 fn places(args: PlaceArguments) -> Result<bool, Box<dyn std::error::Error>> {
-    println!("{}", place::header());
-    let mut rows = Vec::new();
+    let mut table = place::header();
+    println!("{table}");
     let seconds = args.time_limit.clamp(0.01, 1e6);
     place::run(&args.dir, seconds, args.threads, args.generated, |row| {
         println!("{}", row.line());
-        rows.push(row);
+        table += &format!("\n{}", row.line());
     })?;
     if let Some(svg) = args.svg {
-        std::fs::write(&svg, place::picture(&rows)?)?;
+        std::fs::write(&svg, place::picture("--svg", &table)?)?;
     }
     Ok(true)
 }

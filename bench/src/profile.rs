@@ -1,10 +1,9 @@
 //! Performance profiles: shares of runs within a factor of the best solver's time.
 
+use crate::curve;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_report::draw::style::{
-    self, Area, DrawError, FAINT, GREY, INK, PALETTE, Words, failed, label,
-};
+use remat_report::draw::style::{self, Area, DrawError, FAINT, GREY, INK, Words, failed, label};
 
 const SIZE: (u32, u32) = (860, 480);
 /// Left, top, right and bottom of the plot in pixels.
@@ -39,16 +38,12 @@ pub fn draw(
     style::picture(SIZE, &words, |area| {
         axes(area)?;
         for (k, (name, points)) in curves.iter().enumerate() {
-            let colour = match k {
-                0 => RGBColor(0, 0, 0),
-                _ => PALETTE[(k - 1) % PALETTE.len()],
-            };
+            let colour = k.checked_sub(1);
             staircase(area, points, colour)?;
             let last = points.last().map_or(0.0, |p| p.1);
             let y = PLOT.1 + 12 + 26 * k as i32;
             let line = vec![(PLOT.2 + 20, y), (PLOT.2 + 46, y)];
-            area.draw(&PathElement::new(line, colour.stroke_width(3)))
-                .map_err(failed)?;
+            curve::draw(area, colour, line, 3)?;
             let text = format!("{name} ({:.0}%)", 100.0 * last);
             label(area, &text, (PLOT.2 + 54, y), 15, INK, HPos::Left)?;
         }
@@ -81,7 +76,11 @@ fn axes(area: &Area<'_>) -> Result<(), DrawError> {
     label(area, name, place, 16, INK, HPos::Center)
 }
 
-fn staircase(area: &Area<'_>, points: &[(f64, f64)], colour: RGBColor) -> Result<(), DrawError> {
+fn staircase(
+    area: &Area<'_>,
+    points: &[(f64, f64)],
+    colour: Option<usize>,
+) -> Result<(), DrawError> {
     let mut path: Vec<(i32, i32)> = Vec::with_capacity(2 * points.len() + 1);
     for (factor, share) in points {
         let (x, y) = (across(*factor), up(*share));
@@ -93,8 +92,7 @@ fn staircase(area: &Area<'_>, points: &[(f64, f64)], colour: RGBColor) -> Result
     if let Some((_, y)) = path.last().copied() {
         path.push((PLOT.2, y));
     }
-    area.draw(&PathElement::new(path, colour.stroke_width(2)))
-        .map_err(failed)
+    curve::draw(area, colour, path, 2)
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ mod common;
 
 use common::{command, ends, remat_bb, run_to, text};
 use remat_bench::library::check::{Checked, check_file};
+use remat_bench::library::index;
 use remat_bench::library::results::{self, ResultRow};
-use remat_bench::library::{index, page};
 use remat_bench::others::{Limits, Solver, Status, Task};
+use remat_bench::part;
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{lp_format, mps};
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ fn runs_are_checked_kept_and_gone_on_with() {
     let (again, _) = runs(&programs, &out, &["--resume"]);
     assert_eq!(again, rows);
     let [tables, picture] = ["page.md", "profile.svg"].map(|n| folder.path().join(n));
-    std::fs::write(&tables, format!("# T\n{}\n{}\n", page::BEGIN, page::END)).unwrap();
+    std::fs::write(&tables, format!("# T\n{}\n{}\n", part::BEGIN, part::END)).unwrap();
     let made = ["library", "table", text(&out), "--page", text(&tables)];
     run_to(0, &[&made[..], &["--svg", text(&picture)]].concat());
     let page = read(&tables);

@@ -3,7 +3,8 @@
 use super::catalogue::{Catalogue, LibraryProgram};
 use super::known::KnownObjectives;
 use super::results::ResultRow;
-use super::{csv, verdict};
+use super::verdict;
+use crate::csv;
 use crate::others::Status;
 use remat_bb::failure::Failure;
 use remat_lp::{Model, mps};

@@ -20,7 +20,6 @@ pub mod arguments;
 pub mod catalogue;
 pub mod check;
 pub mod command;
-mod csv;
 pub mod index;
 pub mod known;
 pub mod miplib;

@@ -6,14 +6,8 @@ use super::known::KnownObjectives;
 use super::results::{FOREIGN_LOAD_LIMIT, ResultRow};
 use super::summary::{ProgramRuns, SolverSummary, Summary};
 use crate::others::Solver;
-use remat_bb::failure::Failure;
 use remat_report::{counted, number};
 use std::fmt::Write as _;
-
-/// Line in front of the generated part.
-pub const BEGIN: &str = "<!-- made by `remat-bench library table`: begin -->";
-/// Line behind it.
-pub const END: &str = "<!-- made by `remat-bench library table`: end -->";
 
 /// Caption of the performance profile.
 pub const PROFILE: &str = "share of runs that were ended, with a right answer, within a factor of the fastest solver's time";
@@ -66,22 +60,6 @@ pub fn tables(
         text,
         heading,
     }
-}
-
-/// A page with its generated part replaced; errors call the page `file`.
-///
-/// # Errors
-/// [`Failure::Usage`] for a page without the two lines.
-pub fn replaced(file: &str, page: &str, tables: &str) -> Result<String, Failure> {
-    let parts = page.split_once(BEGIN);
-    let parts = parts.and_then(|(head, rest)| Some((head, rest.split_once(END)?.1)));
-    let Some((head, tail)) = parts else {
-        return Err(Failure::Usage {
-            problem: format!("{file}: there is no place for the tables"),
-            remedy: format!("it has the lines {BEGIN} and {END}, which they go between"),
-        });
-    };
-    Ok(format!("{head}{BEGIN}\n{tables}{END}{tail}"))
 }
 
 /// The different values of a column, in order of appearance.
@@ -311,22 +289,9 @@ fn proven(by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results;
     use super::super::results::tests::solved;
     use super::*;
     use crate::others::Status;
-    use crate::profile;
-    use std::path::Path;
-
-    #[test]
-    fn the_generated_part_is_replaced_and_the_rest_stays() {
-        let page = format!("# A\n\n{BEGIN}\nold\n{END}\n\nend\n");
-        let new = replaced("a.md", &page, "new\n").expect("a page");
-        assert_eq!(new, format!("# A\n\n{BEGIN}\nnew\n{END}\n\nend\n"));
-        assert_eq!(replaced("a.md", &new, "new\n").expect("a page"), new);
-        let error = replaced("a.md", "# A\n", "new\n").expect_err("no place");
-        assert_eq!(error.to_string(), "a.md: there is no place for the tables");
-    }
 
     #[test]
     fn tables_name_who_proves_and_who_is_wrong() {
@@ -401,28 +366,5 @@ mod tests {
             !text.contains("family") && !text.contains("proven by"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn the_page_is_what_the_recorded_runs_give() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
-        let rows = results::parse("library.csv", &read("bench/results/library.csv"));
-        let catalogue = Catalogue::built_in().expect("a catalogue");
-        let entries = index::built_in().expect("an index");
-        let made = tables(
-            &rows.expect("a table"),
-            &catalogue,
-            &entries,
-            KnownObjectives::new(),
-        );
-        let page = read("docs/inside/library.md");
-        let again = replaced("docs/inside/library.md", &page, &made.text).expect("a page");
-        let remedy = "remat-bench library table bench/results/library.csv \
-                      --page docs/inside/library.md --svg docs/inside/library.svg";
-        assert!(again == page, "docs/inside/library.md is stale: {remedy}");
-        let svg = profile::draw(made.heading, PROFILE, &made.summary.profiles());
-        let is_same = svg.expect("a picture") == read("docs/inside/library.svg");
-        assert!(is_same, "docs/inside/library.svg is stale: {remedy}");
     }
 }

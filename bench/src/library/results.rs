@@ -1,6 +1,6 @@
 //! A run of a solver as a line of a table.
 
-use super::csv;
+use crate::csv;
 use crate::others::{Solver, Status};
 use remat_bb::failure::Failure;
 use remat_lp::Sense;

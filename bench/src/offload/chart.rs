@@ -1,8 +1,10 @@
 //! Overhead over memory: a panel for each network and bandwidth.
 
-use super::chains::ChainsLine;
+use super::chains::HEADER;
+use crate::{csv, curve};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use remat_bb::failure::Failure;
 use remat_formulations::offload::chain::ChainMethod;
 use remat_report::draw::style::{self, Area, DrawError, FAINT, Frame, GREY, INK, PALETTE, label};
 
@@ -21,13 +23,85 @@ const ROWS: [ChainMethod; 5] = [
     ChainMethod::Opportunist,
     ChainMethod::Autocapper,
 ];
+/// A row of the table.
+struct ChartPoint {
+    network: String,
+    rate: f64,
+    share: f64,
+    /// POFO and its bound, continuous release.
+    band: [Option<f64>; 2],
+    /// Plans of the graph, replayed, in the order of [`ROWS`].
+    nodes: Vec<Option<f64>>,
+}
 
-/// The picture as SVG text.
+/// The rows of a table; errors call it `file`.
+fn parse(file: &str, table: &str) -> Result<Vec<ChartPoint>, Failure> {
+    let columns: Vec<&str> = HEADER.split(',').collect();
+    let lines = csv::lines(file, table, &columns)?;
+    let points = lines.iter().map(|line| {
+        let of_row = |row: &ChainMethod| line.optional(&format!("nodes {} %", row.name()));
+        Ok(ChartPoint {
+            network: line.text("network").into(),
+            rate: line.value("GB/s")?,
+            share: line.value("alpha")?,
+            band: [
+                line.optional("continuous POFO %")?,
+                line.optional("bound %")?,
+            ],
+            nodes: ROWS.iter().map(of_row).collect::<Result<_, Failure>>()?,
+        })
+    });
+    points.collect()
+}
+
+/// The picture of a table under [`HEADER`] as SVG text; errors call the table `file`.
 ///
 /// # Errors
-/// [`DrawError`] where the drawing library fails.
-pub fn draw(lines: &[ChainsLine]) -> Result<String, DrawError> {
-    let mut networks: Vec<&str> = lines.iter().map(|line| line.network).collect();
+/// [`Failure::Usage`] with line and column, and a message of the drawing library.
+pub fn draw(file: &str, table: &str) -> Result<String, Failure> {
+    Ok(picture(&parse(file, table)?)?)
+}
+
+/// Bandwidth and shares of memory that a page shows.
+const SHOWN: (f64, [f64; 2]) = (12.0, [0.2, 0.5]);
+
+/// Some rows of a table under [`HEADER`] as Markdown; errors call the table `file`.
+///
+/// # Errors
+/// [`Failure::Usage`] with line and column.
+pub fn markdown(file: &str, table: &str) -> Result<String, Failure> {
+    let columns: Vec<&str> = HEADER.split(',').collect();
+    let mut text = format!(
+        "| {} GB/s | stages | share | rotor | POFO (bound) | row | nodes | autocapper, nodes |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|\n",
+        SHOWN.0
+    );
+    for line in csv::lines(file, table, &columns)? {
+        let (rate, share): (f64, f64) = (line.value("GB/s")?, line.value("alpha")?);
+        if rate != SHOWN.0 || !SHOWN.1.contains(&share) {
+            continue;
+        }
+        let cell = |name| match line.text(name) {
+            "" => "-",
+            text => text,
+        };
+        text += &format!(
+            "| {} | {} | {share} | {} | {} ({}) | {} | {} | {} |\n",
+            cell("network"),
+            cell("stages"),
+            cell("continuous rotor %"),
+            cell("continuous POFO %"),
+            cell("bound %"),
+            cell("pofo %"),
+            cell("nodes pofo %"),
+            cell("nodes autocapper %"),
+        );
+    }
+    Ok(text)
+}
+
+fn picture(lines: &[ChartPoint]) -> Result<String, DrawError> {
+    let mut networks: Vec<&str> = lines.iter().map(|line| line.network.as_str()).collect();
     networks.dedup();
     let mut rates: Vec<f64> = lines.iter().map(|line| line.rate).collect();
     rates.sort_by(f64::total_cmp);
@@ -42,7 +116,7 @@ pub fn draw(lines: &[ChainsLine]) -> Result<String, DrawError> {
     style::picture((WIDTH as u32, height as u32), &words, |area| {
         for (k, row) in ROWS.iter().enumerate() {
             let x = 60 + 200 * k as i32;
-            line(area, vec![(x, 84), (x + 26, 84)], PALETTE[k], 3)?;
+            curve::draw(area, Some(k), vec![(x, 84), (x + 26, 84)], 3)?;
             label(area, row.name(), (x + 34, 84), 15, INK, HPos::Left)?;
         }
         let width = WIDTH / rates.len().max(1) as i32;
@@ -55,8 +129,8 @@ pub fn draw(lines: &[ChainsLine]) -> Result<String, DrawError> {
                     y: (0.0, OVERHEAD_LIMIT),
                     root: false,
                 };
-                let of_panel = |line: &&ChainsLine| line.network == *network && line.rate == rate;
-                let mut points: Vec<&ChainsLine> = lines.iter().filter(of_panel).collect();
+                let of_panel = |line: &&ChartPoint| line.network == *network && line.rate == rate;
+                let mut points: Vec<&ChartPoint> = lines.iter().filter(of_panel).collect();
                 points.sort_by(|a, b| a.share.total_cmp(&b.share));
                 grid(area, &frame)?;
                 let title = format!("{network}, {rate} GB/s");
@@ -113,12 +187,12 @@ fn grid(area: &Area<'_>, frame: &Frame) -> Result<(), DrawError> {
     )
 }
 
-fn panel(area: &Area<'_>, frame: &Frame, points: &[&ChainsLine]) -> Result<(), DrawError> {
+fn panel(area: &Area<'_>, frame: &Frame, points: &[&ChartPoint]) -> Result<(), DrawError> {
     let place = |share: f64, value: f64| (frame.across(share), frame.up(value.min(OVERHEAD_LIMIT)));
-    let [pofo, bound] = [2, 3].map(|which: usize| {
+    let [pofo, bound] = [0, 1].map(|which: usize| {
         let found = points
             .iter()
-            .filter_map(move |p| Some((p.share, p.continuous[which]?)));
+            .filter_map(move |p| Some((p.share, p.band[which]?)));
         found
             .map(|(share, value)| place(share, value))
             .collect::<Vec<_>>()
@@ -128,12 +202,8 @@ fn panel(area: &Area<'_>, frame: &Frame, points: &[&ChainsLine]) -> Result<(), D
         let shape = Polygon::new(band, PALETTE[0].mix(0.2).filled());
         area.draw(&shape).map_err(style::failed)?;
     }
-    for (k, row) in ROWS.iter().enumerate().rev() {
-        let which = ChainMethod::ALL
-            .iter()
-            .position(|one| one == row)
-            .unwrap_or(0);
-        let value = |p: &&ChainsLine| Some((p.share, (*p.nodes.get(which)?)?));
+    for k in (0..ROWS.len()).rev() {
+        let value = |p: &&ChartPoint| Some((p.share, (*p.nodes.get(k)?)?));
         let values: Vec<(f64, f64)> = points.iter().filter_map(value).collect();
         // A curve starts at its first point within the panel.
         let first = values.iter().position(|v| v.1 <= OVERHEAD_LIMIT);
@@ -141,13 +211,13 @@ fn panel(area: &Area<'_>, frame: &Frame, points: &[&ChainsLine]) -> Result<(), D
         let inside = values[first..]
             .iter()
             .map(|&(share, value)| place(share, value));
-        let mut curve: Vec<(i32, i32)> = inside.collect();
+        let mut path: Vec<(i32, i32)> = inside.collect();
         if let Some(&(share, value)) = first.checked_sub(1).and_then(|k| values.get(k)) {
             let (next, low) = values[first];
             let part = (OVERHEAD_LIMIT - low) / (value - low);
-            curve.insert(0, place(next + part * (share - next), OVERHEAD_LIMIT));
+            path.insert(0, place(next + part * (share - next), OVERHEAD_LIMIT));
         }
-        line(area, curve, PALETTE[k], 2)?;
+        curve::draw(area, Some(k), path, 2)?;
     }
     Ok(())
 }
@@ -158,19 +228,11 @@ mod tests {
 
     #[test]
     fn every_panel_has_its_curves() {
-        let line = |share: f64, value: f64| ChainsLine {
-            network: "net",
-            stages: 2,
-            base: 1e6,
-            rate: 12.0,
-            share,
-            memory_bytes: 1,
-            continuous: [Some(value); 4],
-            rows: [None; 6],
-            nodes: [Some(value), Some(value), None, Some(99.0), None],
-            labels: 0,
+        let row = |share: f64, v: f64| {
+            format!("net,2,1.0,12,{share},0.001,{v},{v},{v},{v},,,,,,,{v},{v},,99,,0\n")
         };
-        let svg = draw(&[line(0.1, 30.0), line(0.5, 10.0)]).unwrap();
+        let table = format!("# a table\n{HEADER}\n{}{}", row(0.1, 30.0), row(0.5, 10.0));
+        let svg = draw("t.csv", &table).unwrap();
         let (_, marks) = svg.split_once("</style>").unwrap();
         let lines = |k: usize| {
             let RGBColor(r, g, b) = PALETTE[k];
@@ -178,6 +240,13 @@ mod tests {
             marks.matches(&colour).count()
         };
         // One in the legend each, and one more for each curve within the panel.
-        assert_eq!([0, 1, 2, 3, 4].map(lines), [2, 2, 1, 1, 1]);
+        assert_eq!([0, 1, 2, 3].map(lines), [2, 2, 1, 1]);
+        // The legend of the dashed one has pieces.
+        assert!(lines(curve::DASHED) > 1);
+        let shown = markdown("t.csv", &table).unwrap();
+        let last = shown.lines().last().unwrap();
+        assert_eq!(last, "| net | 2 | 0.5 | 10 | 10 (10) | - | 10 | - |");
+        let broken = draw("t.csv", &table.replace(",12,", ",x,")).unwrap_err();
+        assert_eq!(broken.to_string(), "t.csv, line 3, column GB/s: \"x\"");
     }
 }

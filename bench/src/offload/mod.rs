@@ -21,7 +21,7 @@ use remat_search::SolveError;
 use remat_tests::compact::offload::OffloadProgramError;
 use std::path::PathBuf;
 
-pub use chart::draw;
+pub use chart::{draw, markdown};
 
 /// Part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -12,7 +12,7 @@ use remat_memory::memory_plan::{MemoryPlanSearch, MemoryPlanSearchError};
 use remat_memory::order::{OrderBaselines, OrderSearch, OrderSearchError, OrderSettings, Rule};
 use std::path::PathBuf;
 use std::time::Duration;
-pub use table::{OrderRow, csv, header, picture};
+pub use table::{OrderRow, csv, header, markdown, picture};
 
 /// Part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

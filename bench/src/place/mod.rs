@@ -4,6 +4,7 @@
 mod generated;
 
 use crate::bars::{self, BarGroup};
+use crate::csv;
 use generated::{SHAPES, generate};
 use remat_bb::failure::Failure;
 use remat_check::place as check;
@@ -105,14 +106,17 @@ pub fn run(
     Ok(())
 }
 
+/// Columns of the table.
+fn columns() -> Vec<&'static str> {
+    let fixed = "name,buffers,load,capacity,status,height,bound,evidence,nodes,seconds,\
+                 capacity seconds,MiniMalloc seconds,best published height";
+    let known = PlaceBaseline::ALL.map(PlaceBaseline::name);
+    fixed.split(',').chain(known).collect()
+}
+
 /// The line above the rows.
 pub fn header() -> String {
-    let mut text = String::from("name,buffers,load,capacity,status,height,bound,evidence,nodes,");
-    text += "seconds,capacity seconds,MiniMalloc seconds,best published height";
-    for baseline in PlaceBaseline::ALL {
-        let _ = write!(text, ",{}", baseline.name());
-    }
-    text
+    columns().join(",")
 }
 
 impl PlaceRow {
@@ -145,24 +149,36 @@ impl PlaceRow {
     }
 }
 
-/// The rows with published runs as bars, percent above the load, as SVG text.
+/// The rows of a table with published runs as bars, percent above the load, as SVG text. Errors call
+/// the table `file`.
 ///
 /// # Errors
-/// A message of the drawing library.
-pub fn picture(rows: &[PlaceRow]) -> Result<String, Failure> {
-    let groups = PUBLISHED.iter().filter_map(|published| {
-        let row = rows.iter().find(|row| row.name == published.file)?;
-        let above = |height: u64| 100.0 * (height as f64 / row.load.max(1) as f64 - 1.0);
-        let ours = [Some(row.height), Some(published.best_height)].into_iter();
-        let heights = ours.chain(row.baselines.iter().copied());
-        Some(BarGroup {
-            name: row.name.split('.').next().unwrap_or_default().to_owned(),
-            values: heights.map(|height| height.map(above)).collect(),
+/// [`Failure::Usage`] with line and column, and a message of the drawing library.
+pub fn picture(file: &str, table: &str) -> Result<String, Failure> {
+    let columns = columns();
+    let lines = csv::lines(file, table, &columns)?;
+    let published = lines
+        .iter()
+        .filter(|l| !l.text("best published height").is_empty());
+    let baselines = PlaceBaseline::ALL.map(PlaceBaseline::name);
+    let groups = published.map(|line| {
+        let load = line.value::<f64>("load")?.max(1.0);
+        let above = |name: &str| {
+            let height: Option<f64> = line.optional(name)?;
+            Ok(height.map(|height| 100.0 * (height / load - 1.0)))
+        };
+        let heights = ["height", "best published height"]
+            .into_iter()
+            .chain(baselines);
+        let instance = line.text("name").split('.').next();
+        Ok(BarGroup {
+            name: instance.unwrap_or_default().to_owned(),
+            values: heights.map(above).collect::<Result<_, Failure>>()?,
         })
     });
-    let groups: Vec<BarGroup> = groups.collect();
+    let groups: Vec<BarGroup> = groups.collect::<Result<_, Failure>>()?;
     let mut names = vec!["search", "published"];
-    names.extend(PlaceBaseline::ALL.map(PlaceBaseline::name));
+    names.extend(baselines);
     let title = "Height of MiniMalloc's instances";
     let explanation = "percent above the load; published: the best of others in 5 seconds";
     Ok(bars::draw((title, explanation), &names, &groups)?)

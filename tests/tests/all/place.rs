@@ -40,7 +40,7 @@ fn checked(lives: &Lives, outcome: &PlaceOutcome) -> Option<Evidence> {
 }
 
 /// Places small random buffers with all options, and enumerates. `REMAT_PLACE_INSTANCES` sets
-/// their number; `bench/results/place.txt` has a longer run.
+/// their number; `bench/results/place.csv` has a longer run.
 #[test]
 fn small_buffers_are_placed_as_low_as_enumeration_says() {
     let count = std::env::var("REMAT_PLACE_INSTANCES").map_or(320, |text| text.parse().unwrap());

@@ -12,7 +12,7 @@ use crate::library::index::{self, Entry};
 use crate::library::known::{self, KnownObjectives};
 use crate::library::page;
 use crate::library::results::{self, ResultRow};
-use crate::profile;
+use crate::{part, profile};
 use remat_bb::failure::{Exit, Failure};
 use remat_bb::files::{self, Files};
 use remat_bb::visible::shown;
@@ -96,7 +96,7 @@ fn draw(
     match page {
         Some(path) => {
             let (name, old) = text(path)?;
-            files.write(path, &page::replaced(&name, &old, &made.text)?)?;
+            files.write(path, &part::replaced(&name, &old, &made.text)?)?;
             files.print(&format!("{}: {} runs\n", shown(path), rows.len()))
         }
         None => files.print(&made.text),

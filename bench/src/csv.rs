@@ -1,22 +1,22 @@
-//! Tables with commas, without quotes: cells have no commas.
+//! Tables with commas, without quotes: cells have no commas. Lines with `#` are comments.
 
 use remat_bb::failure::Failure;
 
 /// A cell's text; commas, quotes and line breaks are replaced.
-pub(super) fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let text = text.replace(',', ";");
     text.replace(['\n', '\r', '"'], " ").trim().to_owned()
 }
 
 /// A number as a cell; empty for `None`.
-pub(super) fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |v| v.to_string())
 }
 
 /// A line of a table.
-pub(super) struct CsvLine<'a> {
+pub(crate) struct CsvLine<'a> {
     file: &'a str,
-    /// From 1; the heading is the first.
+    /// Number in the file, from 1.
     number: usize,
     names: &'a [&'a str],
     cells: Vec<&'a str>,
@@ -26,16 +26,17 @@ pub(super) struct CsvLine<'a> {
 ///
 /// # Errors
 /// [`Failure::Usage`] for another heading, and for lines of another length.
-pub(super) fn lines<'a>(
+pub(crate) fn lines<'a>(
     file: &'a str,
     text: &'a str,
     names: &'a [&'a str],
 ) -> Result<Vec<CsvLine<'a>>, Failure> {
-    let mut rows = text.lines().enumerate().map(|(k, line)| (k + 1, line));
-    let heading = rows.next().map_or("", |(_, line)| line);
+    let rows = text.lines().enumerate().map(|(k, line)| (k + 1, line));
+    let mut rows = rows.filter(|(_, line)| !line.starts_with('#'));
+    let (number, heading) = rows.next().unwrap_or((1, ""));
     if heading.split(',').ne(names.iter().copied()) {
         return Err(Failure::Usage {
-            problem: format!("{file}, line 1: the columns are {heading:?}"),
+            problem: format!("{file}, line {number}: the columns are {heading:?}"),
             remedy: format!("they should be {:?}", names.join(",")),
         });
     }
@@ -114,6 +115,7 @@ mod tests {
             },
         };
         assert_eq!(said("name,rows\nx,3\n"), "3");
+        assert_eq!(said("# a table\nname,rows\n# its row\nx,3\n"), "3");
         assert_eq!(
             said("name,rows\n\nx,y\n"),
             "a.csv, line 3, column rows: \"y\""
