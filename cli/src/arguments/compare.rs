@@ -15,8 +15,8 @@ Heuristics that fit come first, by cost.
 All are judged as schedules in stages. DTR decides at run time, and its own trace may compute a node twice between two \
 first computations.
 
---svg and --csv add a sweep over budgets, from the least budget of a heuristic to the peak without recomputation. The \
-picture has a curve for each heuristic, and one for this program's own search.
+--svg draws a bar of overhead for each of the best strategies at the budget. --csv adds a sweep over budgets, from the least \
+budget of a heuristic to the peak without recomputation.
 
 --offload adds strategies that copy tensors to the host, for a graph that is a chain of blocks. They are pofo (the best of \
 POFO's sequence, rotor's and offloading alone; Beaumont et al., NeurIPS 2021), offload-only, opportunist, autocapper, greedy \
@@ -54,10 +54,10 @@ pub struct BaselinesArguments {
         hide_short_help = true
     )]
     pub variant: Variant,
-    /// Draw overhead against memory for all heuristics
+    /// Draw a bar of overhead for each of the best strategies
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Write all results of the sweep as CSV
+    /// Write the results of a sweep over budgets as CSV
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Number of budgets in the sweep

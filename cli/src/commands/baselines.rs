@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
 
-/// Runs all heuristics at the budget, and over the sweep if its files are requested.
+/// Runs all heuristics at the budget, and over a sweep if its file is requested.
 ///
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
@@ -130,7 +130,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Bars of the best strategies at the budget, of a ranked list.
+/// The picture of the best strategies at the budget, from a ranked list.
 fn picture(name: &str, ranked: &[Compared], budget_bytes: u64) -> Result<String, Failure> {
     let fit = |one: &&Compared| one.fits(budget_bytes) == Some(true);
     let fitting: Vec<&Compared> = ranked.iter().filter(fit).collect();
