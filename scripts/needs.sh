@@ -3,6 +3,8 @@
 # and Ubuntu, as root or with sudo. On other systems it names them and ends with exit code 2.
 
 rust_minimum=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# Warnings of this Rust, and of earlier ones, fail the tests. A later one may have lints that the code does not know.
+rust_linted=1.95
 debian_packages=()
 
 # missing_package PACKAGE COMMAND...: notes a Debian package if the command fails.
@@ -36,6 +38,13 @@ cargo_is_new_enough() {
     local version
     version=$(cargo --version 2>/dev/null | cut -d' ' -f2) || return 1
     [ -n "$version" ] && [ "$(printf '%s\n' "$rust_minimum" "$version" | sort -V | head -n 1)" = "$rust_minimum" ]
+}
+
+# rust_is_linted: whether Rust is no later than the version whose warnings fail the tests.
+rust_is_linted() {
+    local version
+    version=$(rustc --version | cut -d' ' -f2 | cut -d. -f1-2)
+    [ "$(printf '%s\n' "$rust_linted" "$version" | sort -V | tail -n 1)" = "$rust_linted" ]
 }
 
 # need_rust: installs Rust for this user alone if cargo is missing or too old.

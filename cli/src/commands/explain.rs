@@ -410,55 +410,88 @@ fn are(count: usize, noun: &str) -> String {
     format!("{} {verb}", counted(count as u64, noun))
 }
 
+/// The object of `remat-bb explain --json`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ExplainJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
+    /// Integer program whose semantics hold: `checkmate` or `monet`.
     semantics: &'a str,
     #[serde(flatten)]
     replay: ReplayJson<'a>,
+    /// Peak memory without recomputation, in bytes.
     plain_peak_bytes: u64,
+    /// Memory budget in bytes, from `--budget` or the file; null without one.
     budget_bytes: Option<u64>,
+    /// Tensors that backward nodes read and that stay in memory until then, the largest first.
     kept: Vec<JsonKept<'a>>,
+    /// Recomputed nodes, the most expensive first.
     recomputed: Vec<JsonStory<'a>>,
+    /// First computations that cost more than without recomputation, the most expensive first.
     slower: Vec<JsonSlower<'a>>,
+    /// Cost that first computations save, because they cost less or are left out; `compute_cost +
+    /// saved_cost` is `base_cost` plus the costs of `slower` and `recomputed`.
     saved_cost: u64,
+    /// Time in which the link copies to the host, in the unit of costs.
     to_host_busy: u64,
+    /// Time in which the link copies back, in the unit of costs.
     from_host_busy: u64,
+    /// Copies to the host.
     departures: Vec<JsonDeparture<'a>>,
 }
 
+/// A kept tensor.
 #[derive(Serialize, JsonSchema)]
 struct JsonKept<'a> {
+    /// Name of the node.
     node: &'a str,
+    /// Size of its output in bytes.
     bytes: u64,
 }
 
+/// A slower first computation.
 #[derive(Serialize, JsonSchema)]
 struct JsonSlower<'a> {
+    /// Name of the node.
     node: &'a str,
+    /// Name of its implementation.
     implementation: &'a str,
+    /// Additional cost.
     cost: u64,
 }
 
+/// A recomputed node.
 #[derive(Serialize, JsonSchema)]
 struct JsonStory<'a> {
+    /// Name of the node.
     node: &'a str,
+    /// Number of recomputations.
     times: usize,
+    /// Cost of all its recomputations.
     cost: u64,
+    /// Size of its output in bytes.
     bytes: u64,
+    /// Times between dropping and recomputing its output.
     absences: Vec<JsonAbsence<'a>>,
 }
 
+/// A time between dropping and recomputing a tensor.
 #[derive(Serialize, JsonSchema)]
 struct JsonAbsence<'a> {
+    /// Node after which the output is dropped.
     freed_after: &'a str,
+    /// Node for which it is computed again; null if no node reads it.
     #[schemars(with = "Option<String>")]
     made_for: Option<&'a Name>,
+    /// Cost of this recomputation.
     cost: u64,
+    /// Number of computations in between.
     computations: usize,
+    /// Largest memory in use during these computations in bytes; null without a computation.
     fullest_bytes: Option<u64>,
+    /// Node with this memory; null without a computation.
     #[schemars(with = "Option<String>")]
     fullest_at: Option<&'a Name>,
+    /// True if this tensor alone could have stayed within the budget; null without a budget.
     could_have_stayed: Option<bool>,
 }

@@ -172,29 +172,45 @@ impl Teller<'_> {
     }
 }
 
-/// A departure; times are in the instance's cost unit.
+/// A copy to the host.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct JsonDeparture<'a> {
+    /// Node whose output is copied.
     node: &'a str,
+    /// Size in bytes.
     bytes: u64,
+    /// Begin, in the unit of costs.
     begin: u64,
+    /// End, in the unit of costs.
     end: u64,
+    /// Time that computations wait for this copy, in the unit of costs.
     idle: u64,
+    /// Copies back.
     returns: Vec<JsonReturn<'a>>,
 }
 
+/// A copy back.
 #[derive(Serialize, JsonSchema)]
 struct JsonReturn<'a> {
+    /// Begin, in the unit of costs.
     begin: u64,
+    /// End, in the unit of costs.
     end: u64,
+    /// Time that computations wait for this copy, in the unit of costs.
     idle: u64,
+    /// Node that reads the tensor; null if no node reads it.
     #[schemars(with = "Option<String>")]
     made_for: Option<&'a Name>,
+    /// Node after which the tensor leaves memory; null if it stays there.
     #[schemars(with = "Option<String>")]
     freed_after: Option<&'a Name>,
+    /// Number of computations in between.
     computations: usize,
+    /// Largest memory in use during these computations in bytes; null without a computation.
     fullest_bytes: Option<u64>,
+    /// Node with this memory; null without a computation.
     #[schemars(with = "Option<String>")]
     fullest_at: Option<&'a Name>,
+    /// True if this tensor alone could have stayed within the budget; null without a budget.
     could_have_stayed: Option<bool>,
 }
