@@ -92,6 +92,9 @@ need_test() {
     missing_package build-essential command -v c++
     missing_package python3 python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'
     missing_package python3-venv python3 -c 'import ensurepip, venv'
+    # Tests send signals, and make checkouts.
+    missing_package procps type -P kill
+    missing_package git command -v git
     # scripts/setup-torch.sh fetches libtorch with pip.
     missing_package python3-pip python3 -m pip --version
     install_packages

@@ -70,32 +70,33 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     };
     let interrupted = interrupt::flag();
     let settings = arguments.options.settings();
-    let others: Vec<Vec<Compared>> = match arguments.no_baselines {
-        true => budgets.iter().map(|_| Vec::new()).collect(),
-        false => {
-            let _activity = Activity::begin("heuristics at every budget", arguments.quiet);
-            let known = Baselines::of(solvable.clone()).for_sweep();
-            let pool = arguments.options.pool()?;
-            pool.install(|| budgets.par_iter().map(|b| known.run(*b)).collect())
-        }
-    };
-    let known = others.iter().flatten();
-    let known = known.filter_map(|one| one.result.as_ref().ok().cloned());
     let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
     let frontier = Frontier::of(solvable.clone(), &wanted)
         .map_err(|e| source::replay_failure(instance.name(), e))?
-        .known(known.collect())
         .settings(settings.clone())
         .listener(&*interrupted, &watch);
     let points = frontier.run();
     reporter.finish();
-    let points = points?;
-    // An interrupted sweep has fewer points than budgets.
-    let solved = |budget_bytes: u64| points.iter().any(|p| p.budget_bytes == budget_bytes);
-    let others: Vec<Vec<Compared>> = (budgets.iter().zip(others))
-        .filter(|(budget_bytes, _)| solved(**budget_bytes))
-        .map(|(_, others)| others)
+    let mut points = points?;
+    let others: Vec<Vec<Compared>> = match arguments.no_baselines {
+        true => points.iter().map(|_| Vec::new()).collect(),
+        false => {
+            let _activity = Activity::begin("heuristics at every budget", arguments.quiet);
+            let known = Baselines::of(solvable.clone()).for_sweep();
+            let budgets = points.par_iter().map(|p| p.budget_bytes);
+            let pool = arguments.options.pool()?;
+            pool.install(|| budgets.map(|b| known.run(b)).collect())
+        }
+    };
+    // A plan of a heuristic for less memory fits, too.
+    let known: Vec<_> = (others.iter().flatten())
+        .filter_map(|one| one.result.as_ref().ok().cloned())
         .collect();
+    for point in &mut points {
+        for (plan, replay) in &known {
+            point.offer(plan.clone(), replay.clone(), settings.gap);
+        }
+    }
     let write = |point: &SweepPoint| {
         let (folder, plan) = (folder.as_ref()?, point.schedule.as_ref()?);
         let name = budget_name(OURS, point.budget_bytes);

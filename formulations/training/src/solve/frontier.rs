@@ -42,6 +42,16 @@ impl<S> FrontierPoint<S> {
         self.replay.as_ref().map(|r| r.makespan)
     }
 
+    /// Takes a known schedule with its replay if it fits and is cheaper. `gap` is the relative gap
+    /// at which a point counts as optimal.
+    pub fn offer(&mut self, schedule: S, replay: Replay, gap: f64) {
+        let is_cheaper = self.cost().is_none_or(|cost| replay.makespan < cost);
+        if is_cheaper && replay.peak_bytes <= self.budget_bytes {
+            (self.schedule, self.replay) = (Some(schedule), Some(replay));
+            self.settle(gap);
+        }
+    }
+
     fn settle(&mut self, gap: f64) {
         self.gap = self.cost().map(|cost| relative_gap(cost, self.bound));
         self.status = match self.gap {
@@ -72,7 +82,6 @@ impl<S> FrontierPoint<S> {
 pub struct Frontier<'a, F: Solvable = AnyFormulation> {
     formulation: F,
     budgets: Vec<u64>,
-    known: Vec<(F::Schedule, Replay)>,
     settings: Settings,
     listener: &'a dyn Listener,
     look: Look<'a>,
@@ -108,7 +117,6 @@ impl<'a, F: Solvable> Frontier<'a, F> {
         Ok(Frontier {
             formulation,
             budgets,
-            known: Vec::new(),
             settings: Settings::default().without_overtime(),
             listener: &(),
             look: &|_, _| (),
@@ -128,13 +136,6 @@ impl<'a, F: Solvable> Frontier<'a, F> {
     #[must_use]
     pub fn listener(mut self, listener: &'a dyn Listener, look: Look<'a>) -> Self {
         (self.listener, self.look) = (listener, look);
-        self
-    }
-
-    /// Adds known schedules with their replays. Each solve starts from the cheapest one that fits.
-    #[must_use]
-    pub fn known(mut self, known: Vec<(F::Schedule, Replay)>) -> Self {
-        self.known = known;
         self
     }
 
@@ -166,15 +167,6 @@ impl<'a, F: Solvable> Frontier<'a, F> {
     }
 }
 
-impl<F: Solvable> Frontier<'_, F> {
-    /// The cheapest known schedule within a budget in bytes.
-    fn known_within(&self, budget_bytes: u64) -> Option<F::Schedule> {
-        let fits = |(_, replay): &&(F::Schedule, Replay)| replay.peak_bytes <= budget_bytes;
-        let cheapest = (self.known.iter().filter(fits)).min_by_key(|(_, replay)| replay.makespan);
-        cheapest.map(|(schedule, _)| schedule.clone())
-    }
-}
-
 struct FrontierWalk<'w, 'a, F: Solvable> {
     frontier: &'w Frontier<'a, F>,
     points: Vec<Option<FrontierPoint<F::Schedule>>>,
@@ -192,18 +184,18 @@ impl<F: Solvable> FrontierWalk<'_, '_, F> {
         let best = known
             .filter(|p| p.schedule.is_some())
             .min_by_key(|p| p.cost());
-        let starts: Vec<F::Schedule> = (best.and_then(|p| p.schedule.clone()).into_iter())
-            .chain(frontier.known_within(budget_bytes))
-            .collect();
+        let start = best.and_then(|p| p.schedule.clone());
         let done = self.points.iter().flatten().count();
         let listener = Watching {
             listener: frontier.listener,
             look: |progress: &Progress| (frontier.look)(done, progress),
         };
-        let outcome: Outcome<F::Schedule> =
-            frontier
-                .formulation
-                .solve(budget_bytes, &starts, &frontier.settings, &listener)?;
+        let outcome: Outcome<F::Schedule> = frontier.formulation.solve(
+            budget_bytes,
+            start.as_slice(),
+            &frontier.settings,
+            &listener,
+        )?;
         self.points[k] = Some(FrontierPoint {
             budget_bytes,
             status: outcome.status,
