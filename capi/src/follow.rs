@@ -94,8 +94,6 @@ struct LogState {
     rows: SearchTable,
     /// Seconds of the last row.
     logged: f64,
-    /// Objective in the last row.
-    best: Option<f64>,
 }
 
 impl Follower {
@@ -168,19 +166,26 @@ impl Follower {
         });
     }
 
-    /// Logs a row of the table.
-    fn row(&self, look: &Progress, found_by: Option<&str>) {
+    /// Logs a row of the table, if a better point was found or the time has come.
+    fn row(&self, look: &Progress) {
+        if self.callbacks.log.0.is_none() {
+            return;
+        }
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = look.seconds >= table.logged + LOG_SECONDS;
+        if !is_due && !table.rows.is_news(look.objective) {
+            return;
+        }
         table.logged = look.seconds;
-        let text = table.rows.row(&Snapshot {
+        let text = table.rows.marked_row(&Snapshot {
             nodes: look.nodes,
             open: look.open,
             lp_iterations: Some(look.lp_iterations),
             bound: Some(look.dual_bound),
             objective: look.objective,
-            gap: look.objective.map(|best| gap(best, look.dual_bound)),
+            gap: look.gap(),
             seconds: look.seconds,
-            found_by,
+            found_by: None,
         });
         drop(table);
         self.log(|| text);
@@ -189,18 +194,7 @@ impl Follower {
 
 impl Watcher for Follower {
     fn progress(&self, look: &Progress) -> bool {
-        let logged = {
-            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-            (table.logged, table.best)
-        };
-        let is_better = look.objective.is_some() && look.objective != logged.1;
-        if is_better || look.seconds >= logged.0 + LOG_SECONDS {
-            self.table
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .best = look.objective;
-            self.row(look, is_better.then_some(""));
-        }
+        self.row(look);
         if let (Some(callback), user) = self.callbacks.progress {
             let look = RematProgress {
                 seconds: look.seconds,
@@ -230,14 +224,6 @@ impl Watcher for Follower {
             unsafe { callback(objective, count, x.as_ptr(), user.pointer()) }
         };
         self.told(self.caller.run(call));
-    }
-}
-
-/// The difference of objective and bound, as a share of the objective.
-fn gap(objective: f64, bound: f64) -> f64 {
-    match objective == bound {
-        true => 0.0,
-        false => (objective - bound).abs() / objective.abs().max(1e-10),
     }
 }
 

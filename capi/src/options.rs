@@ -85,6 +85,16 @@ pub enum Value {
 }
 
 impl Value {
+    /// The value as a log shows it.
+    fn text(&self) -> String {
+        match self {
+            Value::Double(value) => remat_report::number(*value),
+            Value::Int(value) => value.to_string(),
+            Value::Bool(value) => value.to_string(),
+            Value::Text(value) => value.clone(),
+        }
+    }
+
     fn function(&self) -> &'static str {
         match self {
             Value::Double(_) => "double",
@@ -95,6 +105,7 @@ impl Value {
     }
 }
 
+/// The place of an option's value.
 enum SettingPlace<'a> {
     Double(&'a mut f64),
     Int(&'a mut i64),
@@ -102,82 +113,74 @@ enum SettingPlace<'a> {
     Text(&'a mut String),
 }
 
-/// Names of all options.
-const NAMES: [&str; 23] = [
-    "time_limit",
-    "relative_gap",
-    "absolute_gap",
-    "cutoff",
-    "feasibility_tolerance",
-    "integrality_tolerance",
-    "optimality_tolerance",
-    "threads",
-    "seed",
-    "node_limit",
-    "iteration_limit",
-    "work_limit",
-    "memory_limit",
-    "pool_size",
-    "presolve",
-    "cuts",
-    "heuristics",
-    "recognise",
-    "opportunistic",
-    "exact",
-    "log",
-    "algorithm",
-    "node_selection",
-];
+impl SettingPlace<'_> {
+    /// The value at the place.
+    fn value(&self) -> Value {
+        match self {
+            SettingPlace::Double(value) => Value::Double(**value),
+            SettingPlace::Int(value) => Value::Int(**value),
+            SettingPlace::Bool(value) => Value::Bool(**value),
+            SettingPlace::Text(value) => Value::Text((**value).clone()),
+        }
+    }
+}
 
 impl Options {
     /// Names and values of the options that differ from their defaults.
     pub fn differing(&self) -> Vec<(String, String)> {
-        let default = Options::default();
-        let mut found = Vec::new();
-        for name in NAMES {
-            if let (Ok(value), Ok(usual)) = (self.get(name), default.get(name))
-                && value != usual
-            {
-                let text = match value {
-                    Value::Double(value) => remat_report::number(value),
-                    Value::Int(value) => value.to_string(),
-                    Value::Bool(value) => value.to_string(),
-                    Value::Text(value) => value,
-                };
-                found.push((name.to_owned(), text));
-            }
-        }
-        found
+        let (mut own, mut usual) = (self.clone(), Options::default());
+        let pairs = own.places().into_iter().zip(usual.places());
+        let pairs = pairs.map(|((name, own), (_, usual))| (name, own.value(), usual.value()));
+        let differing = pairs.filter(|(_, own, usual)| own != usual);
+        differing
+            .map(|(name, own, _)| (name.into(), own.text()))
+            .collect()
+    }
+
+    /// All options, each by its name.
+    fn places(&mut self) -> [(&'static str, SettingPlace<'_>); 23] {
+        use SettingPlace::{Bool, Double, Int, Text};
+        [
+            ("time_limit", Double(&mut self.time_limit)),
+            ("relative_gap", Double(&mut self.relative_gap)),
+            ("absolute_gap", Double(&mut self.absolute_gap)),
+            ("cutoff", Double(&mut self.cutoff)),
+            (
+                "feasibility_tolerance",
+                Double(&mut self.feasibility_tolerance),
+            ),
+            (
+                "integrality_tolerance",
+                Double(&mut self.integrality_tolerance),
+            ),
+            (
+                "optimality_tolerance",
+                Double(&mut self.optimality_tolerance),
+            ),
+            ("threads", Int(&mut self.threads)),
+            ("seed", Int(&mut self.seed)),
+            ("node_limit", Int(&mut self.node_limit)),
+            ("iteration_limit", Int(&mut self.iteration_limit)),
+            ("work_limit", Int(&mut self.work_limit)),
+            ("memory_limit", Int(&mut self.memory_limit)),
+            ("pool_size", Int(&mut self.pool_size)),
+            ("presolve", Bool(&mut self.presolve)),
+            ("cuts", Bool(&mut self.cuts)),
+            ("heuristics", Bool(&mut self.heuristics)),
+            ("recognise", Bool(&mut self.recognise)),
+            ("opportunistic", Bool(&mut self.opportunistic)),
+            ("exact", Bool(&mut self.exact)),
+            ("log", Bool(&mut self.log)),
+            ("algorithm", Text(&mut self.algorithm)),
+            ("node_selection", Text(&mut self.node_selection)),
+        ]
     }
 
     fn place(&mut self, name: &str) -> Option<SettingPlace<'_>> {
-        use SettingPlace::{Bool, Double, Int, Text};
-        Some(match name {
-            "time_limit" => Double(&mut self.time_limit),
-            "relative_gap" => Double(&mut self.relative_gap),
-            "absolute_gap" => Double(&mut self.absolute_gap),
-            "cutoff" => Double(&mut self.cutoff),
-            "feasibility_tolerance" => Double(&mut self.feasibility_tolerance),
-            "integrality_tolerance" => Double(&mut self.integrality_tolerance),
-            "optimality_tolerance" => Double(&mut self.optimality_tolerance),
-            "threads" => Int(&mut self.threads),
-            "seed" => Int(&mut self.seed),
-            "node_limit" => Int(&mut self.node_limit),
-            "iteration_limit" => Int(&mut self.iteration_limit),
-            "work_limit" => Int(&mut self.work_limit),
-            "memory_limit" => Int(&mut self.memory_limit),
-            "pool_size" => Int(&mut self.pool_size),
-            "presolve" => Bool(&mut self.presolve),
-            "cuts" => Bool(&mut self.cuts),
-            "heuristics" => Bool(&mut self.heuristics),
-            "recognise" => Bool(&mut self.recognise),
-            "opportunistic" => Bool(&mut self.opportunistic),
-            "exact" => Bool(&mut self.exact),
-            "log" => Bool(&mut self.log),
-            "algorithm" => Text(&mut self.algorithm),
-            "node_selection" => Text(&mut self.node_selection),
-            _ => return None,
-        })
+        let mut places = self.places().into_iter();
+        places
+            .find(|(known, _)| *known == name)
+            .map(|(_, place)| place)
     }
 
     /// Value of an option.
@@ -185,14 +188,9 @@ impl Options {
     /// # Errors
     /// `REMAT_ERROR_ARGUMENT` for a name that does not exist.
     pub fn get(&self, name: &str) -> Result<Value, Trouble> {
-        Ok(
-            match self.clone().place(name).ok_or_else(|| unknown(name))? {
-                SettingPlace::Double(value) => Value::Double(*value),
-                SettingPlace::Int(value) => Value::Int(*value),
-                SettingPlace::Bool(value) => Value::Bool(*value),
-                SettingPlace::Text(value) => Value::Text(value.clone()),
-            },
-        )
+        let mut own = self.clone();
+        let place = own.place(name).ok_or_else(|| unknown(name))?;
+        Ok(place.value())
     }
 
     /// Sets an option; an invalid value changes no option.
@@ -281,7 +279,8 @@ impl Options {
 }
 
 fn unknown(name: &str) -> Trouble {
-    let near = nearest(name, NAMES);
+    let mut usual = Options::default();
+    let near = nearest(name, usual.places().map(|(known, _)| known));
     let near = near.map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
     Trouble::argument(format!("there is no option {name:?}{near}"))
 }

@@ -24,15 +24,16 @@ fn changed(command: &[String], long: &str, short: char, value: &str) -> Option<S
     let mut is_changed = false;
     let mut given = command.iter().skip(1);
     while let Some(word) = given.next() {
-        let joined = word.starts_with(&format!("{long}="));
-        if *word == long || *word == short {
+        let has_value_behind = *word == long || *word == short;
+        if has_value_behind {
             given.next();
         }
-        match joined || *word == long || *word == short {
-            true => words.extend([long.clone(), quoted(value)]),
-            false => words.push(quoted(word)),
+        if has_value_behind || word.starts_with(&format!("{long}=")) {
+            words.extend([long.clone(), quoted(value)]);
+            is_changed = true;
+        } else {
+            words.push(quoted(word));
         }
-        is_changed |= joined || *word == long || *word == short;
     }
     is_changed.then(|| words.join(" "))
 }

@@ -99,26 +99,22 @@ impl Kind {
     }
 }
 
-/// Checks that an input may be a training graph.
-///
-/// # Errors
-/// [`Failure::Usage`] names the kind of another file, and the command that takes it.
-pub fn instance(path: &Path, input: &Input) -> Result<(), Failure> {
-    match Kind::of(path, input) {
-        // The reader of instances has an error with a position for plans.
-        Some(Kind::Instance | Kind::Plan) | None => Ok(()),
-        Some(kind) => Err(kind.wrong(&input.name, "a training graph")),
+/// The failure for a file that is no training graph, with the command that takes it; `None` if the
+/// file may be one.
+pub fn instance(path: &Path, input: &Input) -> Option<Failure> {
+    match Kind::of(path, input)? {
+        // The reader of instances has words and a position for plans.
+        Kind::Instance | Kind::Plan => None,
+        kind => Some(kind.wrong(&input.name, "a training graph")),
     }
 }
 
-/// Checks that an input may be a linear or integer program.
-///
-/// # Errors
-/// As [`instance`].
-pub fn program(path: &Path, input: &Input) -> Result<(), Failure> {
-    match Kind::of(path, input) {
-        Some(Kind::Program) | None => Ok(()),
-        Some(kind) => Err(kind.wrong(&input.name, "a linear or integer program")),
+/// The failure for a file that is no linear or integer program, with the command that takes it;
+/// `None` if the file may be one.
+pub fn program(path: &Path, input: &Input) -> Option<Failure> {
+    match Kind::of(path, input)? {
+        Kind::Program => None,
+        kind => Some(kind.wrong(&input.name, "a linear or integer program")),
     }
 }
 
@@ -149,7 +145,7 @@ mod tests {
                 name: name.into(),
                 bytes: bytes.into(),
             };
-            let failure = instance(Path::new(name), &input).unwrap_err();
+            let failure = instance(Path::new(name), &input).unwrap();
             let Failure::Usage { remedy, .. } = failure else {
                 panic!("{name}: {failure}")
             };
@@ -164,7 +160,7 @@ mod tests {
                 name: name.into(),
                 bytes: text.into(),
             };
-            assert!(instance(Path::new(name), &input).is_ok(), "{name}");
+            assert!(instance(Path::new(name), &input).is_none(), "{name}");
         }
     }
 }

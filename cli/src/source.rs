@@ -31,8 +31,8 @@ pub fn instance(source: &Path) -> Result<Instance, Failure> {
         return zoo::build(&spec).map_err(fail);
     }
     let input = files::document(source).map_err(|e| guess(e, source))?;
-    door::instance(source, &input)?;
-    Ok(remat_instances::read_bytes(&input.name, &input.bytes)?)
+    let read = remat_instances::read_bytes(&input.name, &input.bytes);
+    read.map_err(|error| door::instance(source, &input).unwrap_or(error.into()))
 }
 
 /// The text of a model of the zoo; `None` for a file.

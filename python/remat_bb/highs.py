@@ -86,11 +86,7 @@ class Highs:
         self.clear()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise AttributeError(
-            f"remat-bb's Highs has no {name!r}: docs/guides/drop-in lists its names"
-        )
+        raise AttributeError(f"remat-bb's Highs has no {name!r}: see docs/guides/drop-in")
 
     # Model.
 

@@ -114,14 +114,13 @@ fn of_file(path: &Path) -> Result<remat_instances::Instance, Trouble> {
             (other, _) => other,
         }
     })?;
-    door::instance(path, &input).map_err(|failure| {
-        let trouble = Trouble::from(failure);
-        Trouble {
+    parsed(&input.name, &input.bytes, false).map_err(|trouble| {
+        let wrong = door::instance(path, &input).map(Trouble::from);
+        wrong.map_or(trouble, |wrong| Trouble {
             class: "InvalidInstance",
-            ..trouble
-        }
-    })?;
-    parsed(&input.name, &input.bytes, false)
+            ..wrong
+        })
+    })
 }
 
 fn parsed(name: &str, bytes: &[u8], is_object: bool) -> Result<remat_instances::Instance, Trouble> {

@@ -37,9 +37,7 @@ impl Question {
                 let solvable = self.solvable(&formulation);
                 let least = LeastBudget::known(&solvable, relay)?;
                 let least = least.search(&solvable, &settings, relay)?;
-                let known = least.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes);
-                let bytes = known.unwrap_or(least.bound_bytes);
-                (Budget::Bytes(bytes), least.plan)
+                (Budget::Bytes(least.budget_bytes()), least.plan)
             }
         };
         let instance = formulation.instance().clone();
@@ -97,7 +95,7 @@ fn infeasible(solution: &Solution, least: &LeastBudget) -> Trouble {
     let reason = because.map_or(String::new(), |words| format!(": {words}"));
     let budget = format_bytes(budget_bytes);
     let message = format!("no stage schedule in this order fits the budget of {budget}{reason}");
-    let known = least.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes);
+    let known = least.known_bytes();
     let mut remedy = match known {
         Some(known) => format!(
             "a plan is known for budget={known} ({}); budget=\"least\" searches for less",

@@ -98,9 +98,25 @@ pub struct SearchTable {
     rows: u32,
     /// The last row, less its letter.
     last: String,
+    /// Objective in the last row.
+    best: Option<f64>,
 }
 
 impl SearchTable {
+    /// Returns whether an objective is another one than that of the last row.
+    pub fn is_news(&self, objective: Option<f64>) -> bool {
+        objective.is_some() && objective != self.best
+    }
+
+    /// The row of a snapshot without a finder, marked if its objective is news.
+    pub fn marked_row(&mut self, snapshot: &Snapshot<'_>) -> String {
+        let is_news = self.is_news(snapshot.objective);
+        self.row(&Snapshot {
+            found_by: is_news.then_some(""),
+            ..*snapshot
+        })
+    }
+
     /// The row of a snapshot, with a header where one is due; empty if the last row says the same.
     pub fn row(&mut self, snapshot: &Snapshot<'_>) -> String {
         let header = if self.rows.is_multiple_of(PAGE) {
@@ -120,6 +136,7 @@ impl SearchTable {
             String::new()
         };
         self.rows += 1;
+        self.best = snapshot.objective;
         let memory =
             resident_bytes().map_or("-".into(), |b| format!("{:.0} MiB", b as f64 / 1048576.0));
         let iterations = snapshot.lp_iterations;
@@ -276,6 +293,7 @@ mod tests {
             found_by: None,
             ..found
         };
+        assert!(table.is_news(Some(4.0)) && !table.is_news(Some(3.0)) && !table.is_news(None));
         // The memory may have changed.
         let next = table.row(&same);
         assert!(next.is_empty() || next.starts_with(' '));

@@ -124,7 +124,9 @@ impl ModelText {
     /// Reads MPS or CPLEX LP; the name decides between them, or else the content.
     pub fn read(path: &Path) -> Result<ModelText, Failure> {
         let input = files::text(path)?;
-        door::program(path, &input)?;
+        if let Some(wrong) = door::program(path, &input) {
+            return Err(wrong);
+        }
         let Input { name, bytes } = input;
         let text = remat_lp::decode(bytes).map_err(|e| no_model(format!("{name}: {e}")))?;
         Ok(ModelText::of(path, name, text))

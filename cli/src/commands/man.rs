@@ -3,8 +3,10 @@
 use crate::arguments::{Arguments, ManArguments};
 use crate::failure::{Exit, Failure};
 use crate::files;
+use crate::visible::shown;
 use clap::CommandFactory;
 use clap_mangen::Man;
+use remat_lp::whole_file;
 use std::path::Path;
 
 /// Writes a manual page for the program and one for each subcommand.
@@ -22,7 +24,7 @@ pub fn run(arguments: &ManArguments) -> Result<Exit, Failure> {
         page(folder, subcommand)?;
         count += 1;
     }
-    files::print(&format!("{count} pages in {}\n", folder.display()))?;
+    files::print(&format!("{count} pages in {}\n", shown(folder)))?;
     Ok(Exit::Done)
 }
 
@@ -32,7 +34,7 @@ fn page(folder: &Path, command: &clap::Command) -> Result<(), Failure> {
     let command = command.clone().name(name.to_owned());
     let mut text = Vec::new();
     let written = Man::new(command).render(&mut text);
-    let written = written.and_then(|()| std::fs::write(&path, text));
+    let written = written.and_then(|()| whole_file::write(&path, &[&text]));
     written.map_err(|problem| failed(&path, &problem))
 }
 

@@ -61,11 +61,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let watched = (&*interrupted as &dyn Listener, arguments.quiet);
     let mut least = least::asked(&arguments.budget, &solvable, &settings, watched)?;
     let budget_bytes = match &least {
-        Some(LeastBudget {
-            plan: Some((_, peak_bytes)),
-            ..
-        }) => *peak_bytes,
-        Some(least) => least.bound_bytes,
+        Some(least) => least.budget_bytes(),
         None => source::budget(&arguments.budget, plain.peak_bytes)?,
     };
     if may_mean_percent(budget_bytes, plain.peak_bytes) {

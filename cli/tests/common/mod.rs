@@ -4,6 +4,7 @@
 
 use remat_bb::commands::schema;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -60,6 +61,22 @@ pub fn has_its_schema(command: &str, object: &Value) {
         .map(|e| e.to_string())
         .collect();
     assert!(problems.is_empty(), "{command}: {problems:?} in {object:#}");
+    // Validators accept further fields, and optional ones may be missing; printed objects have all.
+    let keys = |value: &Value| -> BTreeSet<String> {
+        let fields = value.as_object().into_iter().flatten();
+        fields.map(|(key, _)| key.clone()).collect()
+    };
+    let described = |one: &Value| {
+        let at = one["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+        let object = at.map_or(one, |at| schema.pointer(at).expect("a definition"));
+        keys(&object["properties"])
+    };
+    let all = schema["anyOf"].as_array().expect("a list of objects");
+    let is_whole = all.iter().any(|one| described(one) == keys(object));
+    assert!(
+        is_whole,
+        "{command} prints other fields than its schema has: {object:#}"
+    );
     let unknown = serde_json::json!({"colour": "red"});
     assert!(!validator.is_valid(&unknown), "{name} allows any object");
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from contextlib import contextmanager
@@ -13,33 +14,26 @@ from .options import Settings, switch
 ROW_SECONDS = 1.0
 """Least time between two rows without a better point."""
 
-DEFAULTS: dict[str, Any] = {
-    "presolve": True,
-    "cuts": True,
-    "heuristics": True,
-    "recognise": True,
-    "best_points": False,
-    "exact": False,
-    "algorithm": "auto",
-    "pool_size": 1,
-}
-"""Values of :meth:`remat_bb.Program.solve` that a log does not mention; ``None`` is another."""
-
-SETTINGS = (
-    *("time_limit", "gap", "absolute_gap", "threads", "seed", "node_limit", "iteration_limit"),
-    *("work_limit", "memory_limit", "cutoff", "feasibility_tolerance", "integrality_tolerance"),
-    *("optimality_tolerance", "pool_gap", "pool_absolute_gap", *DEFAULTS),
+NOT_SETTINGS = frozenset(
+    ("self", "starts", "hints", "objectives", "stop", "on_progress", "on_point", "separate")
+    + ("suggest", "lazy_rows", "at_nodes")
 )
-"""Arguments of :meth:`remat_bb.Program.solve` that a log mentions."""
+"""Arguments of :meth:`remat_bb.Program.solve` that a log does not mention."""
+
+DEFAULTS: dict[str, Any] = {
+    name: argument.default
+    for name, argument in inspect.signature(Program.solve).parameters.items()
+    if name not in NOT_SETTINGS
+}
+"""Arguments of :meth:`remat_bb.Program.solve` that a log mentions, with their defaults."""
 
 
 def differing(arguments: dict[str, Any]) -> list[tuple[str, str]]:
     """Names and values of the arguments of a solve that differ from their defaults."""
-    given = ((name, arguments.get(name)) for name in SETTINGS)
     return [
-        (name, str(value))
-        for name, value in given
-        if value is not None and value != DEFAULTS.get(name)
+        (name, str(arguments[name]))
+        for name, default in DEFAULTS.items()
+        if arguments.get(name) is not None and arguments[name] != default
     ]
 
 

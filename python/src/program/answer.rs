@@ -11,21 +11,29 @@ use remat_solver::mip;
 use std::borrow::Cow;
 
 /// A snapshot of the search in a program.
-#[pyclass(frozen, get_all, module = "remat_bb")]
+#[pyclass(frozen, module = "remat_bb")]
 #[derive(Clone, Debug)]
 pub struct ProgramProgress {
     /// Seconds since the start.
+    #[pyo3(get)]
     pub seconds: f64,
     /// Objective of the best point; `None` before the first.
+    #[pyo3(get)]
     pub objective: Option<f64>,
     /// Best bound: no point is better than this.
+    #[pyo3(get)]
     pub bound: f64,
     /// Number of nodes done.
+    #[pyo3(get)]
     pub nodes: u64,
     /// Number of open nodes.
+    #[pyo3(get)]
     pub open: u64,
     /// Simplex iterations.
+    #[pyo3(get)]
     pub lp_iterations: u64,
+    /// Relative gap of objective and bound; `None` before the first point.
+    pub gap: Option<f64>,
 }
 
 impl From<&mip::Progress> for ProgramProgress {
@@ -37,18 +45,8 @@ impl From<&mip::Progress> for ProgramProgress {
             nodes: look.nodes,
             open: look.open,
             lp_iterations: look.lp_iterations,
+            gap: look.gap(),
         }
-    }
-}
-
-impl ProgramProgress {
-    /// ``|objective - bound| / |objective|``; `None` before the first point.
-    pub fn gap(&self) -> Option<f64> {
-        let best = self.objective?;
-        Some(match best == self.bound {
-            true => 0.0,
-            false => (best - self.bound).abs() / best.abs().max(1e-10),
-        })
     }
 }
 

@@ -10,8 +10,7 @@ use std::sync::{Mutex, PoisonError};
 #[pyclass(frozen, module = "remat_bb")]
 #[derive(Default)]
 pub struct SearchLog {
-    /// The table, and the objective in its last row.
-    table: Mutex<(SearchTable, Option<f64>)>,
+    table: Mutex<SearchTable>,
 }
 
 #[pymethods]
@@ -41,18 +40,15 @@ impl SearchLog {
     /// The row of a snapshot, marked where its objective is new. A header comes before the first.
     fn row(&self, snapshot: &ProgramProgress) -> String {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        let (rows, best) = &mut *table;
-        let is_better = snapshot.objective.is_some() && snapshot.objective != *best;
-        *best = snapshot.objective;
-        rows.row(&Snapshot {
+        table.marked_row(&Snapshot {
             nodes: snapshot.nodes,
             open: snapshot.open,
             lp_iterations: Some(snapshot.lp_iterations),
             bound: Some(snapshot.bound),
             objective: snapshot.objective,
-            gap: snapshot.gap(),
+            gap: snapshot.gap,
             seconds: snapshot.seconds,
-            found_by: is_better.then_some(""),
+            found_by: None,
         })
     }
 

@@ -45,24 +45,20 @@ pub(super) fn of_failure(
 }
 
 fn words(least: &LeastBudget) -> String {
+    let known = match least.known_bytes() {
+        Some(known) => format!("a plan is known for {}", format_bytes(known)),
+        None => "no plan is known".into(),
+    };
     let bound = format_bytes(least.bound_bytes);
-    match &least.plan {
-        Some((_, peak_bytes)) => format!(
-            "a plan is known for {}; no stage schedule in this order fits in less than {bound}",
-            format_bytes(*peak_bytes)
-        ),
-        None => {
-            format!("no plan is known; no stage schedule in this order fits in less than {bound}")
-        }
-    }
+    format!("{known}; no stage schedule in this order fits in less than {bound}")
 }
 
 /// Lines of the summary: the least budget, and the command that solves for it.
 pub(super) fn lines(least: &LeastBudget) -> Vec<String> {
     let mut lines = vec![format!("least     {}", words(least))];
-    if let Some((_, peak_bytes)) = &least.plan {
+    if let Some(known) = least.known_bytes() {
         let command = |budget: &str| again::with("budget", 'b', budget);
-        lines.extend(command(&amount(*peak_bytes)).map(|c| format!("next      {c}")));
+        lines.extend(command(&amount(known)).map(|c| format!("next      {c}")));
         lines.extend(command(LEAST).map(|c| format!("or        {c}   (searches for less)")));
     }
     lines
@@ -71,7 +67,7 @@ pub(super) fn lines(least: &LeastBudget) -> Vec<String> {
 /// The least budget as JSON.
 pub(super) fn json(least: &LeastBudget) -> LeastBudgetJson {
     LeastBudgetJson {
-        known_bytes: least.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes),
+        known_bytes: least.known_bytes(),
         bound_bytes: least.bound_bytes,
     }
 }

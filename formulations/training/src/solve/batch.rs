@@ -78,10 +78,21 @@ pub fn ask_compared(compared: &Compared, budget_bytes: u64, cap: u64) -> (Answer
 }
 
 /// Ends a solve once the question is answered.
-struct Asking<'a> {
+pub(super) struct Asking<'a> {
     listener: &'a dyn Listener,
     cap: u64,
     answered: AtomicBool,
+}
+
+impl<'a> Asking<'a> {
+    /// Ends once a plan within a cap on the cost is found, or proven not to exist.
+    pub fn new(listener: &'a dyn Listener, cap: u64) -> Self {
+        Asking {
+            listener,
+            cap,
+            answered: AtomicBool::new(false),
+        }
+    }
 }
 
 impl Listener for Asking<'_> {
@@ -171,11 +182,7 @@ impl<'a> MaxBatch<'a> {
             };
             return Ok((answer, None));
         }
-        let asking = Asking {
-            listener: self.listener,
-            cap,
-            answered: AtomicBool::new(false),
-        };
+        let asking = Asking::new(self.listener, cap);
         let outcome = formulation.solve(self.budget_bytes, &[], &self.settings, &asking)?;
         Ok(match outcome.replay {
             Some(r) if r.makespan <= cap => {

@@ -1,9 +1,8 @@
 //! The least budget for which a plan is known, and the budgets that no plan fits.
 
+use super::batch::Asking;
 use super::{AnyPlan, AnySolvable, Baselines};
-use remat_search::{
-    Effort, Listener, Outcome, Progress, Settings, Solvable, SolveError, Unheard, ticking,
-};
+use remat_search::{Effort, Listener, Outcome, Settings, Solvable, SolveError, Unheard, ticking};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -72,6 +71,16 @@ impl LeastBudget {
         })
     }
 
+    /// The least peak of a known plan, in bytes.
+    pub fn known_bytes(&self) -> Option<u64> {
+        self.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes)
+    }
+
+    /// The budget to solve for, in bytes: the least known peak, or the bound if no plan is known.
+    pub fn budget_bytes(&self) -> u64 {
+        self.known_bytes().unwrap_or(self.bound_bytes)
+    }
+
     /// Looks for plans with a smaller peak by solves at budgets between the bound and the least
     /// known peak. They take at most a quarter of a time limit; without one their work is fixed.
     ///
@@ -83,8 +92,8 @@ impl LeastBudget {
         settings: &Settings,
         listener: &dyn Listener,
     ) -> Result<Self, SolveError> {
-        let mut high = match &self.plan {
-            Some((_, peak_bytes)) => *peak_bytes,
+        let mut high = match self.known_bytes() {
+            Some(peak_bytes) => peak_bytes,
             None => solvable.plain()?.peak_bytes,
         };
         let mut low = self.bound_bytes;
@@ -130,10 +139,7 @@ fn any_plan(
     settings: &Settings,
     listener: &dyn Listener,
 ) -> Result<Outcome<AnyPlan>, SolveError> {
-    let first = UntilFirst {
-        listener,
-        is_found: AtomicBool::new(false),
-    };
+    let first = Asking::new(listener, u64::MAX);
     let share = SEARCH_SHARE / f64::from(SEARCH_STEPS);
     let limit = settings.time_limit.map(|limit| limit.mul_f64(share));
     let settings = Settings {
@@ -148,24 +154,6 @@ fn any_plan(
     match limit {
         Some(_) => solvable.solve(budget_bytes, &[], &settings, &first),
         None => solvable.solve(budget_bytes, &[], &settings, &Unheard(listener)),
-    }
-}
-
-/// Ends a solve once it has a plan.
-struct UntilFirst<'a> {
-    listener: &'a dyn Listener,
-    is_found: AtomicBool,
-}
-
-impl Listener for UntilFirst<'_> {
-    fn is_interrupted(&self) -> bool {
-        self.is_found.load(Ordering::Relaxed) || self.listener.is_interrupted()
-    }
-
-    fn progress(&self, progress: &Progress) {
-        if progress.objective.is_some() {
-            self.is_found.store(true, Ordering::Relaxed);
-        }
     }
 }
 

@@ -13,7 +13,7 @@ const SILENCE_SECONDS: f64 = 5.0;
 
 impl Progress {
     /// Distance of the incumbent from the bound, relative to the incumbent.
-    fn gap(&self) -> Option<f64> {
+    pub fn gap(&self) -> Option<f64> {
         let objective = self.objective.filter(|_| self.dual_bound.is_finite())?;
         Some((objective - self.dual_bound).abs() / objective.abs().max(1e-10))
     }
