@@ -54,6 +54,20 @@ impl Extras {
             let because = "bounds of MONeT's program with copies have no proofs";
             return together("certificate", because);
         }
+        let changes_plans = [
+            (self.copies.is_some(), "offload"),
+            (self.reorder, "reorder"),
+        ];
+        if let Some((_, second)) = changes_plans
+            .iter()
+            .find(|c| c.0 && formulation.class().is_some())
+        {
+            return Err(SolveError::Together {
+                first: "plan_class",
+                second,
+                because: "plans of a class keep the order and copy nothing to the host",
+            });
+        }
         let is_unfit = |(plan, is_same): &(AnyPlan, bool)| {
             !is_same || plan.semantics() != formulation.semantics()
         };
