@@ -160,6 +160,7 @@ __all__ = [
     "is_primal",
     "is_profiled",
     "is_random",
+    "is_region",
     "is_tangent",
     "is_view",
     "keeps_graph",
@@ -169,6 +170,7 @@ __all__ = [
     "make_graph_module",
     "must_recompute",
     "output_descriptors",
+    "partition_region",
     "run_and_save_rng_state",
     "run_with_rng_state",
     "running_node",
@@ -448,6 +450,19 @@ def is_effect(target: Any) -> bool:
 def is_getitem(node: fx.Node) -> bool:
     """Returns true if the node picks one output of a call."""
     return node.op == "call_function" and node.target is operator.getitem
+
+
+def is_region(joint_inputs: Any) -> bool:
+    """Returns true for the joint graph of a region (``nested_compile_region``), which torch
+    partitions before the joint graph of the model and without inputs."""
+    return isinstance(joint_inputs, list) and not joint_inputs
+
+
+def partition_region(module: fx.GraphModule, joint_inputs: Any, **options: Any) -> Any:
+    """The graphs of a region, which save all values that its backward pass reads. The region is one
+    call of the plan, which may run again."""
+    options.pop("compiler", None)
+    return default_partition(module, joint_inputs, **options)
 
 
 def output_descriptors(saved: list[fx.Node], no_check: int) -> list[Any]:

@@ -323,6 +323,8 @@ class Planner(_compat.CustomPartitionerFn):
         self, gm: fx.GraphModule, joint_inputs: Any, **options: Any
     ) -> tuple[fx.GraphModule, fx.GraphModule]:
         count = options["num_fwd_outputs"]
+        if _compat.is_region(joint_inputs):
+            return _compat.partition_region(gm, joint_inputs, **options)
         tags.check(self.settings.tags)
         if self.settings.tags == "keep":
             tags.split(gm)

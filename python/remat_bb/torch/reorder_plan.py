@@ -74,10 +74,7 @@ def _workspace(graphs: Rewritten, costs: Costs) -> Callable[[Operator], int]:
         node = operator.node
         call = graphs.calls.get(node)
         found = 0 if call is None else costs.workspace_bytes(call)
-        if (
-            isinstance(node.target, _compat.HigherOrderOperator)
-            and node.meta.get("val") is not None
-        ):
+        if node.target in (_compat.run_and_save_rng_state, _compat.run_with_rng_state):
             saves = node.target is _compat.run_and_save_rng_state
             state = node.meta["val"][0] if saves else node.args[0].meta["val"]
             found += STATE_COPIES * storage_bytes(state)
