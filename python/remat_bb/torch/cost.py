@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .._traced import Device
-from . import _compat
+from . import _compat, collectives
 from ._compat import fx
 from .partition import Call
 from .purity import TRUSTED
@@ -122,7 +122,9 @@ class Measured(Costs):
             return 0, 0
         key = (self.repeats > 0, *_key(call.node))
         if key not in _MEASURED:
-            if call.node.target.namespace not in TRUSTED:
+            if _compat.is_collective(call.node):
+                _REFUSED[key] = collectives.ESTIMATED
+            elif call.node.target.namespace not in TRUSTED:
                 _REFUSED[key] = "it is not one of torch's own operators"
             else:
                 try:
@@ -130,7 +132,8 @@ class Measured(Costs):
                 except Exception as error:
                     _REFUSED[key] = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             if key in _REFUSED:
-                _MEASURED[key] = Roofline().nanoseconds(call), 0
+                extra = collectives.workspace_bytes(call.node)
+                _MEASURED[key] = Roofline().nanoseconds(call), extra
         if key in _REFUSED:
             self._estimated[str(call.node.target)] = _REFUSED[key]
         return _MEASURED[key]
