@@ -20,8 +20,6 @@ import remat_bb.torch as rt
 pytestmark = pytest.mark.skipif(
     not distributed.is_gloo_available(), reason="torch was built without gloo"
 )
-PEAK_SHARE = 0.03
-"""Deviation of measured peaks: gloo's threads free buffers of a transfer a moment after its end."""
 
 
 class Uneven(nn.Module):
@@ -54,7 +52,7 @@ def shard(rank: int, port: int, folder: str, kind: str) -> None:
     plain = Uneven() if kind == "uneven" else Mlp(width=96, depth=6)
     planned = copy.deepcopy(plain)
     plain, planned = (sharded(each, kind != "root", policy) for each in (plain, planned))
-    function = (lambda batch: planned(batch)) if kind == "function" else planned
+    function = (lambda batch: planned(batch)) if kind == "uneven" else planned
     step = rt.compile(function, budget="80%", **OPTIONS)
     torch.manual_seed(rank + 1)
     same = []
@@ -78,6 +76,7 @@ def shard(rank: int, port: int, folder: str, kind: str) -> None:
         "digest": report.digest,
         "recomputed": report.plan.recomputed,
         "predicted": report.predicted_bytes,
+        "largest": max(4 * p.numel() for p in planned.parameters()),
         "measured": report.measured_bytes,
         "collectives": [s[1] for s in report.plan.steps if "all_gather" in str(s[1])],
     }
@@ -131,13 +130,14 @@ def differ(rank: int, port: int, folder: str, what: str) -> None:
     distributed.destroy_process_group()
 
 
-@pytest.mark.parametrize("kind", ["blocks", "root", "function", "uneven", "mixed"])
+@pytest.mark.parametrize("kind", ["blocks", "root", "uneven", "mixed"])
 def test_fully_shard(tmp_path, kind):
     first, second = both(shard, tmp_path, kind)
     for found in (first, second):
         assert all(found["same"]) and found["whole"]
         assert found["recomputed"]
-        assert abs(found["measured"] / found["predicted"] - 1) < PEAK_SHARE
+        # gloo's threads free the buffers of a transfer a moment after its end.
+        assert abs(found["measured"] - found["predicted"]) <= found["largest"]
     assert first["digest"] == second["digest"] is not None
     assert first["collectives"] == second["collectives"]
 
