@@ -83,6 +83,7 @@ from torch._functorch.partitioners import (  # noqa: E402
     estimate_runtime,
     must_recompute,
 )
+from torch._guards import detect_fake_mode  # noqa: E402
 from torch._inductor import custom_graph_pass  # noqa: E402
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket  # noqa: E402
@@ -176,6 +177,7 @@ __all__ = [
     "running_node",
     "split_outputs",
     "traced_memory",
+    "tracing_mode",
     "unset_fake_temporarily",
     "watched_inductor",
     "with_dispatch",
@@ -188,6 +190,9 @@ _HIDDEN_VIEWS = (
     torch.ops.aten.unsafe_split_with_sizes.default,
 )
 
+
+WAIT = "_c10d_functional::wait_tensor"
+"""The wait for a collective, which returns its argument."""
 
 REDUCTION = getattr(torch.Tag, "reduction", None)
 """Mark of operators that reduce; ``None`` before torch 2.10."""
@@ -404,6 +409,11 @@ def watched_inductor(over: Callable[[Any, bool], Any]) -> Callable[..., Any]:
     return compiled
 
 
+def tracing_mode() -> Any:
+    """The mode of fake tensors of the running compilation; ``None`` outside."""
+    return detect_fake_mode()
+
+
 def is_random(node: fx.Node) -> bool:
     """Returns true if an operator draws random numbers."""
     return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
@@ -422,10 +432,12 @@ def is_defined_in_python(target: OpOverload) -> bool:
 
 
 def is_view(node: fx.Node) -> bool:
-    """Returns true if a call returns views of its first tensor, by its schema or as an operator
-    that hides the view from autograd."""
+    """Returns true if a call returns views of its first tensor: by its schema, as an operator that
+    hides the view from autograd, or as the wait for a collective."""
     target = node.target
-    return isinstance(target, OpOverload) and (target.is_view or target in _HIDDEN_VIEWS)
+    if not isinstance(target, OpOverload):
+        return False
+    return target.is_view or target in _HIDDEN_VIEWS or target.name() == WAIT
 
 
 def is_backward(node: fx.Node) -> bool:

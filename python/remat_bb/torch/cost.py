@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .._traced import Device
-from . import _compat, opaque
+from . import _compat, collectives, opaque
 from ._compat import fx
 from .partition import Call
 from .retained import storages
@@ -121,7 +121,9 @@ class Measured(Costs):
             return 0, 0
         key = (self.repeats > 0, *_key(call.node))
         if key not in _MEASURED:
-            if (reason := opaque.why_not_run(call.node)) is not None:
+            if _compat.is_collective(call.node):
+                _REFUSED[key] = collectives.ESTIMATED
+            elif (reason := opaque.why_not_run(call.node)) is not None:
                 _REFUSED[key] = reason
             else:
                 try:
@@ -129,7 +131,8 @@ class Measured(Costs):
                 except Exception as error:
                     _REFUSED[key] = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             if key in _REFUSED:
-                _MEASURED[key] = Roofline().nanoseconds(call), opaque.loop_bytes(call.node)
+                extra = max(opaque.loop_bytes(call.node), collectives.workspace_bytes(call.node))
+                _MEASURED[key] = Roofline().nanoseconds(call), extra
         if key in _REFUSED:
             self._estimated[opaque.label(call.node)] = _REFUSED[key]
         return _MEASURED[key]

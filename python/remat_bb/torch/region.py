@@ -50,7 +50,8 @@ class Region:
             warnings.warn(
                 "a compiled function ran without any compiled graph: torch.compile handed over "
                 "none, so it trains without a plan and without a budget. Sharded modules (FSDP2), "
-                "torch.compiler.disable, and stances that run eagerly do that",
+                "torch.compiler.disable, and stances that run eagerly do that; "
+                "remat_bb.torch.compile plans sharded modules",
                 stacklevel=4,
             )
 

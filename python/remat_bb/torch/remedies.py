@@ -5,8 +5,8 @@ from __future__ import annotations
 KNOWN = (
     (
         ("torch/distributed/fsdp", "fsdp/_fully_shard", "fully_shard"),
-        "torch.compile traces no module of fully_shard (FSDP2): use DistributedDataParallel, or "
-        "train it without a plan",
+        "the step does not name its module of fully_shard (FSDP2): give the module itself to "
+        "remat_bb.torch.compile, or a function whose closure, globals or arguments hold it",
     ),
     (
         ("nn.RNN", "nn.GRU", "nn.LSTM", "RNN/GRU/LSTM", "allow_rnn"),
