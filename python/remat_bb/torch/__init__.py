@@ -9,6 +9,7 @@ becomes the two graphs that run. Needs torch 2.9 or later; 2.11 and 2.15 are tes
 ``docs/guides/pytorch/index.md`` of the project.
 """
 
+from .attach import Attached, attach
 from .backend import (
     backend,
     budget,
@@ -22,6 +23,7 @@ from .cost import Costs, Measured, Roofline
 from .importer import order_graph
 from .inductor_memory import InductorEstimates
 from .knapsack import KnapsackSolver
+from .latest import reports
 from .link import Link, measure_link
 from .live import measure_graph
 from .partition import UnsupportedGraph
@@ -32,6 +34,7 @@ from .sac import Policies, checkpoint_policies
 from .step import Step
 
 __all__ = [
+    "Attached",
     "Costs",
     "InductorEstimates",
     "KnapsackSolver",
@@ -45,6 +48,7 @@ __all__ = [
     "Settings",
     "Step",
     "UnsupportedGraph",
+    "attach",
     "backend",
     "budget",
     "checkpoint_policies",
@@ -58,4 +62,5 @@ __all__ = [
     "plan",
     "pure",
     "reorder",
+    "reports",
 ]
