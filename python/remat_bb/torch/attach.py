@@ -13,6 +13,7 @@ import torch
 
 from ..errors import InvalidArgument
 from .backend import compile as compiled
+from .logged import LateLogs
 from .outputs import detached_beside_loss, guarded
 from .planner import Report
 from .step import Step
@@ -56,11 +57,15 @@ class Attached:
             return detached_beside_loss(original(*arguments, **named))
 
         self.step = compiled(traced, **options)
+        self._logs = LateLogs(model) if _is_lightning(model) else None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if not torch.is_grad_enabled():
             return self._original(*arguments, **named)
-        return guarded(*self.step(*arguments, **named))
+        if self._logs is None:
+            return guarded(*self.step(*arguments, **named))
+        with self._logs.late():
+            return guarded(*self.step(*arguments, **named))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Attached:
         # The copy of a module has a step of its own.

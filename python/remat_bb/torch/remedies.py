@@ -23,6 +23,11 @@ KNOWN = (
         "output_hidden_states=False: transformers records these behind a lock",
     ),
     (
+        ("chunked_logprob", "_ChunkedLogProbFunction"),
+        'train with SFTConfig(loss_type="nll"): the chunks of TRL\'s default loss are made by '
+        "kernels that no graph contains, and a plan may recompute logits as well",
+    ),
+    (
         ("Observed exception",),
         "the function itself raises an error: call it without compile to see where",
     ),
