@@ -29,6 +29,7 @@ from .live import measure_graph
 from .partition import UnsupportedGraph
 from .planner import Report, Settings
 from .purity import pure
+from .regional import Regional, regional
 from .reorder import OrderReport, ReorderPass, reorder
 from .sac import Policies, checkpoint_policies
 from .step import Step
@@ -43,6 +44,7 @@ __all__ = [
     "OrderReport",
     "Policies",
     "ReorderPass",
+    "Regional",
     "Report",
     "Roofline",
     "Settings",
@@ -61,6 +63,7 @@ __all__ = [
     "order_graph",
     "plan",
     "pure",
+    "regional",
     "reorder",
     "reports",
 ]

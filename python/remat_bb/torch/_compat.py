@@ -6,7 +6,6 @@ follows torch 2.11.0.
 
 from __future__ import annotations
 
-import functools
 import logging
 import operator
 import re

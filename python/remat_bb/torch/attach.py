@@ -144,11 +144,6 @@ def attach(
     return made
 
 
-def attached(model: Any) -> list[Attached]:
-    """The plans in a module's methods."""
-    return [each for each in getattr(model, "__dict__", {}).values() if isinstance(each, Attached)]
-
-
 def _is_lightning(model: torch.nn.Module) -> bool:
     names = {f"{kind.__module__}.{kind.__name__}" for kind in type(model).__mro__}
     return any(name.endswith(".LightningModule") for name in names)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import InvalidArgument
@@ -17,7 +16,6 @@ from .backend import _backend, _planner
 from .backend import backend as _documented
 from .planner import Settings
 from .region import Region
-from .step import plain_errors
 
 OPTIONS = tuple(inspect.signature(_documented).parameters)
 """Names of the options: the arguments of :func:`remat_bb.torch.backend`."""
@@ -27,16 +25,8 @@ _MADE: dict[tuple[Any, ...], tuple[Callable[..., Any], dict[str, Any]]] = {}
 stays its own."""
 
 
-class _NamedRegion(Region):
-    """Calls of all functions compiled for the name. Errors of this package arrive as they are."""
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        with plain_errors(), super().call():
-            yield
-
-
-_REGION = _NamedRegion()
+_REGION = Region()
+"""Calls of all functions that are compiled for the name."""
 
 
 def remat_bb(
@@ -49,7 +39,7 @@ def remat_bb(
         options: The arguments of :func:`remat_bb.torch.backend`, ``budget`` among them.
         others: Other arguments of ``torch.compile``. A mode is refused.
 
-    Raises:
+    Raises (Dynamo wraps the error and shows its text):
         InvalidArgument: the budget is missing, an option is unknown, or there is a mode.
         RematError: as for :func:`remat_bb.torch.backend`.
     """

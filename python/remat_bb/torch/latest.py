@@ -25,20 +25,20 @@ def reports(model: Any = None) -> list[Report]:
     """Reports of compilations, the latest one last.
 
     Args:
-        model: A module given to :func:`remat_bb.torch.attach` or :func:`remat_bb.torch.regional`,
-            or a step of :func:`remat_bb.torch.compile`. ``None``: the latest 64 compilations of the
+        model: A module given to :func:`remat_bb.torch.attach`, a block of
+            :func:`remat_bb.torch.regional`, or a step of :func:`remat_bb.torch.compile`. ``None``: the latest 64 compilations of the
             process, those of ``torch.compile(..., backend="remat_bb")`` included.
 
     Raises:
         InvalidArgument: the model is none of these.
     """
+    from .planner import Report
+
     if model is None:
         return list(_LATEST)
-    from .attach import attached
-
-    for each in (model, *attached(model)):
+    for each in (model, *getattr(model, "__dict__", {}).values()):
         found = getattr(each, "reports", None)
-        if isinstance(found, list):
+        if isinstance(found, list) and all(isinstance(x, Report) for x in found):
             return found
     raise InvalidArgument(
         f"model: this {type(model).__name__} has no plan of its own",

@@ -298,6 +298,8 @@ class Planner(_compat.CustomPartitionerFn):
         self.kept: Kept | None = None
         # The report of the latest graph that ran.
         self.ran: Report | None = None
+        # False if graphs end before the loss on purpose.
+        self.holds_loss = True
         self._device: torch.device | None = None
         self.latest: Report | None = None
         # Plans of other sizes of a graph.
@@ -344,7 +346,8 @@ class Planner(_compat.CustomPartitionerFn):
                 remedy="take what breaks it out of the step, or compile it with fullgraph=True to "
                 "see all that does",
             )
-        warn_of_outside_loss(joint)
+        if self.holds_loss:
+            warn_of_outside_loss(joint)
         if not joint.tangents:
             options.pop("compiler", None)
             return _compat.default_partition(gm, joint_inputs, **options)

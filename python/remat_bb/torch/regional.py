@@ -1,0 +1,295 @@
+"""Blocks that are compiled one by one, with one budget over all.
+
+Equal blocks share compiled code, so a deep model compiles as fast as a few blocks. Each block gets
+a plan of its own: a limited number of saved bytes, and the recomputation within the block that this
+takes. A table over all blocks chooses the plans, and the measured peak of whole steps decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from .. import _native
+from ..errors import InfeasibleBudget, InvalidArgument
+from . import _compat
+from .amounts import amount
+from .attach import PLACE
+from .backend import _backend, measure
+from .block_plans import BlockPlan, choices, distinct_storages, plan_within
+from .fusion import FusionPlanner
+from .planner import Planner, Report, Settings, no_copies
+from .region import Region
+from .sac import block_names
+from .shares import Place, chosen
+from .step import plain_errors
+
+ATTEMPTS = 5
+"""Choices at most that :func:`regional` measures."""
+UNUSED = 0.03
+"""Share of the budget that may stay unused before one more choice is measured."""
+UNLIMITED = 1 << 60
+"""Budget of a single block, whose plan comes from the choice over all blocks."""
+
+
+class _Chosen:
+    """Part of a planner whose plans were chosen before.
+
+    Attributes:
+        choice: The plan for graphs of its instance; ``None`` for plans without recomputation.
+    """
+
+    choice: BlockPlan | None = None
+
+    def _solved(
+        self, instance: _native.Instance, budget: int, share: float, starts: Any = ()
+    ) -> _native.Plan:
+        settings: Settings = self.settings  # type: ignore[attr-defined]
+        options = {"threads": settings.threads, **settings.effort(instance)}
+        if self.choice is None:
+            return _native.solve(instance, instance.peak_memory_bytes, **options)
+        known = self.choice.plan
+        if known.instance.nodes == instance.nodes and known.instance.fixed_bytes == (
+            instance.fixed_bytes
+        ):
+            return _native.Plan.load(instance, known.to_dict())
+        # Another size keeps the same limits in bytes.
+        limits = self.choice.saved_bytes, self.choice.peak_bytes
+        return plan_within(instance, *limits, options).plan
+
+
+class _BlockPlanner(_Chosen, Planner):
+    pass
+
+
+class _FusedBlockPlanner(_Chosen, FusionPlanner):
+    pass
+
+
+class _Group:
+    """Compiled code of blocks with equal plans."""
+
+    def __init__(self, settings: Settings, inner: str, choice: BlockPlan | None) -> None:
+        kind: Any = _FusedBlockPlanner if inner == "inductor" else _BlockPlanner
+        self.planner = kind(settings)
+        self.planner.choice, self.planner.holds_loss = choice, False
+        region = Region(shares_budget=True)
+
+        def block(module: Any, arguments: Any, options: Any) -> Any:
+            return module._call_impl(*arguments, **options)
+
+        # Dynamo caches by code, and groups do not share it.
+        block.__code__ = block.__code__.replace(co_name=f"block_{id(self)}")
+        made = _backend(self.planner, inner, None, region)
+        self.run = torch.compile(block, backend=made, fullgraph=True)
+
+
+class _Block:
+    """The calls of one block, made by a group; calls without gradients run the original."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = module
+        self.group: _Group | None = None
+        self.report: Report | None = None
+
+    @property
+    def reports(self) -> list[Report]:
+        return [] if self.report is None else [self.report]
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        if self.group is None or not torch.is_grad_enabled():
+            return self.module._call_impl(*arguments, **options)
+        with plain_errors(), _compat.logs_skipped():
+            found = self.group.run(self.module, arguments, options)
+        self.report = self.group.planner.ran
+        return found
+
+
+@dataclass
+class Regional:
+    """Blocks of a model that are compiled one by one within one budget.
+
+    Attributes:
+        budget_bytes: The budget of the whole step.
+        measured_bytes: Its peak, measured with parameters, buffers, inputs and gradients.
+        saved_bytes: For each block, by its name, the bytes saved for its backward pass.
+        overhead: Extra cost of the blocks over blocks without recomputation, as a fraction.
+        graphs: Number of the different plans, each with compiled code of its own.
+    """
+
+    budget_bytes: int
+    measured_bytes: int = 0
+    saved_bytes: dict[str, int] = field(default_factory=dict)
+    overhead: float = 0.0
+    graphs: int = 0
+    _blocks: dict[str, _Block] = field(default_factory=dict, repr=False)
+
+    @property
+    def reports(self) -> list[Report]:
+        """The latest reports of the blocks, in the order of their names. A block's report has the
+        block's own peak."""
+        return [block.report for block in self._blocks.values() if block.report is not None]
+
+    def __str__(self) -> str:
+        size = _native.format_bytes
+        return (
+            f"measured {size(self.measured_bytes)} of {size(self.budget_bytes)}; "
+            f"{len(self.saved_bytes)} blocks in {self.graphs} plans save "
+            f"{size(sum(self.saved_bytes.values()))}, {self.overhead:.2%} more time in blocks"
+        )
+
+    def remove(self) -> None:
+        """Gives the blocks their own calls back."""
+        for block in self._blocks.values():
+            if block.module.__dict__.get(PLACE) is block:
+                del block.module.__dict__[PLACE]
+
+
+def regional(
+    model: torch.nn.Module,
+    inputs: Sequence[Any] | Mapping[str, Any],
+    budget: int | str,
+    blocks: str,
+    *,
+    inner: str = "eager",
+    **options: Any,
+) -> Regional:
+    """Compiles the blocks of a model one by one, such that the measured peak of the whole step
+    keeps a budget.
+
+    Args:
+        model: Returns the loss, alone or among other outputs.
+        inputs: Its arguments, or a dictionary of named ones. Later steps may be smaller.
+        budget: Bytes or an amount such as ``"6GiB"``.
+        blocks: Names of the blocks in the model, such as ``"layers.*"``; nested blocks are left
+            out. The rest of the model runs as it is.
+        inner: ``"eager"`` or ``"inductor"``, as for :func:`remat_bb.torch.compile`.
+        options: ``costs``, ``time_limit`` and ``threads``, as for :func:`remat_bb.torch.compile`.
+
+    Returns:
+        The blocks, compiled in place. Gradients, buffers and random numbers are as before.
+
+    Raises:
+        InvalidArgument: no block has such a name, a block is compiled already or does not run.
+        InfeasibleBudget: no choice of plans keeps the budget; the message has the least peak.
+    """
+    allowed = amount(budget)
+    settings = Settings(UNLIMITED, **{"extra_bytes": 0, "accumulate": False, **options})
+    if settings.copying() is not None:
+        raise no_copies("blocks compiled one by one")
+    found = {name: _Block(model.get_submodule(name)) for name in block_names(model, blocks)}
+    for name, block in found.items():
+        if block.module.__dict__.get(PLACE) is not None:
+            raise InvalidArgument(
+                f"blocks: {name} is compiled already", remedy="leave out block.compile()"
+            )
+        block.module.__dict__[PLACE] = block
+    made = Regional(allowed, _blocks=found)
+    try:
+        _fit(made, model, inputs, settings, inner)
+    except BaseException:
+        made.remove()
+        raise
+    return made
+
+
+def _fit(
+    made: Regional, model: torch.nn.Module, inputs: Any, settings: Settings, inner: str
+) -> None:
+    """Chooses and measures plans until the budget is kept."""
+    fixed = distinct_storages(x for x in _tensors(model, inputs) if not x.is_cuda)
+
+    def peak(groups: list[_Group]) -> int:
+        for block, group in zip(order, groups):
+            block.group = group
+        return measure(_loss_of(model), inputs, repeats=0)[0] + fixed
+
+    order = list(made._blocks.values())
+    before = peak([_Group(settings, inner, None)] * len(order))
+    for name, block in made._blocks.items():
+        if block.report is None:
+            raise InvalidArgument(
+                f"blocks: {name} does not run in this step, or no tensor in it needs gradients",
+                remedy="leave it out of the names",
+            )
+    plans: dict[int, list[BlockPlan]] = {}
+    for block in order:
+        instance = block.report.instance  # type: ignore[union-attr]
+        if id(instance) not in plans:
+            plans[id(instance)] = list(choices(instance, settings))
+    of_block = [plans[id(block.report.instance)] for block in order]  # type: ignore[union-attr]
+    places = [Place(each, _gradient_bytes(b.module)) for each, b in zip(of_block, order)]
+    groups: dict[int, _Group] = {}
+    most = sum(each[0].saved_bytes for each in of_block)
+    least = before
+    best: tuple[int, list[int], int] | None = None
+    room, head = made.budget_bytes - fixed, max(0, before - fixed - most)
+    for attempt in range(ATTEMPTS):
+        numbers = chosen(places, room, head)
+        if numbers is None:
+            # The rest of the model may need less than the first measurement says.
+            if attempt or head == 0:
+                break
+            head = 0
+            continue
+        taken = [each[number] for each, number in zip(of_block, numbers)]
+        cost = sum(plan.cost for plan in taken)
+        if best is not None and cost >= best[0]:
+            break
+        for plan in taken:
+            groups.setdefault(id(plan), _Group(settings, inner, plan))
+        found = peak([groups[id(plan)] for plan in taken])
+        least = min(least, found)
+        saved = sum(plan.saved_bytes for plan in taken)
+        head = min(head, max(0, found - fixed - saved)) if head else head
+        unused = made.budget_bytes - found
+        if unused >= 0:
+            best = cost, numbers, found
+            if cost <= sum(each[0].cost for each in of_block) or unused <= UNUSED * found:
+                break
+        room += unused
+    if best is None:
+        raise InfeasibleBudget(
+            f"budget: no plans of these blocks keep {made.budget_bytes} bytes; the least measured "
+            f"peak was {least} bytes",
+            remedy="give more memory, smaller blocks, or plan the whole step with rt.compile",
+            budget_bytes=made.budget_bytes,
+            needed_bytes=least,
+        )
+    _, numbers, made.measured_bytes = best
+    taken = [each[number] for each, number in zip(of_block, numbers)]
+    for block, plan in zip(order, taken):
+        block.group = groups[id(plan)]
+    made.saved_bytes = {n: plan.saved_bytes for n, plan in zip(made._blocks, taken)}
+    plain = sum(each[0].cost for each in of_block)
+    made.overhead = sum(plan.cost for plan in taken) / max(1, plain) - 1.0
+    made.graphs = len({id(plan) for plan in taken})
+    for name, block in made._blocks.items():
+        if block.report is not None:
+            block.report.budget_bytes = made.budget_bytes
+
+
+def _loss_of(model: torch.nn.Module) -> Callable[[Any], torch.Tensor]:
+    def step(inputs: Any) -> torch.Tensor:
+        found = model(**inputs) if isinstance(inputs, Mapping) else model(*inputs)
+        for leaf in tree_leaves(found):
+            if isinstance(leaf, torch.Tensor) and leaf.requires_grad and leaf.numel() == 1:
+                return leaf
+        raise InvalidArgument(
+            "model: it returns no loss", remedy="give a model whose call returns the loss"
+        )
+
+    return step
+
+
+def _tensors(model: torch.nn.Module, inputs: Any) -> list[torch.Tensor]:
+    given = [leaf for leaf in tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
+    return [*model.parameters(), *model.buffers(), *given]
+
+
+def _gradient_bytes(module: torch.nn.Module) -> int:
+    return sum(p.nbytes for p in module.parameters() if p.requires_grad)
