@@ -26,8 +26,9 @@ def reports(model: Any = None) -> list[Report]:
 
     Args:
         model: A module given to :func:`remat_bb.torch.attach`, a block of
-            :func:`remat_bb.torch.regional`, or a step of :func:`remat_bb.torch.compile`. ``None``: the latest 64 compilations of the
-            process, those of ``torch.compile(..., backend="remat_bb")`` included.
+            :func:`remat_bb.torch.regional`, or a step of :func:`remat_bb.torch.compile`. ``None``:
+            the latest 64 compilations of the process, those of
+            ``torch.compile(..., backend="remat_bb")`` included.
 
     Raises:
         InvalidArgument: the model is none of these.

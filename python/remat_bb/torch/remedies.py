@@ -24,8 +24,8 @@ KNOWN = (
     ),
     (
         ("chunked_logprob", "_ChunkedLogProbFunction"),
-        'train with SFTConfig(loss_type="nll"): the chunks of TRL\'s default loss are made by '
-        "kernels that no graph contains, and a plan may recompute logits as well",
+        "TRL's fused head runs kernels that no graph contains: plan the blocks before it, with "
+        'rt.regional(trainer.model, inputs, budget, blocks="model.layers.*")',
     ),
     (
         ("Observed exception",),
