@@ -7,7 +7,8 @@ takes. A table over all blocks chooses the plans, and the measured peak of whole
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,6 +157,8 @@ def regional(
     blocks: str,
     *,
     inner: str = "eager",
+    accumulate: bool = False,
+    extra_bytes: int = 0,
     **options: Any,
 ) -> Regional:
     """Compiles the blocks of a model one by one, such that the measured peak of the whole step
@@ -168,6 +171,9 @@ def regional(
         blocks: Names of the blocks in the model, such as ``"layers.*"``; nested blocks are left
             out. The rest of the model runs as it is.
         inner: ``"eager"`` or ``"inductor"``, as for :func:`remat_bb.torch.compile`.
+        accumulate: True counts gradients of earlier backward passes, to which the step adds.
+        extra_bytes: Memory held during the step besides parameters, buffers, inputs and gradients,
+            such as states of an optimizer that are not on a GPU yet.
         options: ``costs``, ``time_limit`` and ``threads``, as for :func:`remat_bb.torch.compile`.
 
     Returns:
@@ -190,18 +196,46 @@ def regional(
         block.module.__dict__[PLACE] = block
     made = Regional(allowed, _blocks=found)
     try:
-        _fit(made, model, inputs, settings, inner)
+        with _gradients(model, accumulate) as present:
+            _fit(made, model, inputs, settings, inner, extra_bytes + present)
     except BaseException:
         made.remove()
         raise
     return made
 
 
+@contextmanager
+def _gradients(model: torch.nn.Module, accumulate: bool) -> Iterator[int]:
+    """Gives all parameters gradients in the block, if they are to be counted.
+
+    Yields:
+        Bytes of the gradients that are not on a GPU. The counter of a GPU has the others.
+    """
+    trained = [p for p in model.parameters() if p.requires_grad]
+    lacking = [p for p in trained if p.grad is None] if accumulate else []
+    for parameter in lacking:
+        parameter.grad = torch.zeros_like(parameter)
+    try:
+        yield distinct_storages(p.grad for p in trained if p.grad is not None and not p.is_cuda)
+    finally:
+        for parameter in lacking:
+            parameter.grad = None
+
+
 def _fit(
-    made: Regional, model: torch.nn.Module, inputs: Any, settings: Settings, inner: str
+    made: Regional,
+    model: torch.nn.Module,
+    inputs: Any,
+    settings: Settings,
+    inner: str,
+    beside: int,
 ) -> None:
-    """Chooses and measures plans until the budget is kept."""
-    fixed = distinct_storages(x for x in _tensors(model, inputs) if not x.is_cuda)
+    """Chooses and measures plans until the budget is kept.
+
+    Args:
+        beside: Bytes held during the step besides parameters, buffers and inputs.
+    """
+    fixed = beside + distinct_storages(x for x in _tensors(model, inputs) if not x.is_cuda)
 
     def peak(groups: list[_Group]) -> int:
         for block, group in zip(order, groups):
@@ -292,4 +326,6 @@ def _tensors(model: torch.nn.Module, inputs: Any) -> list[torch.Tensor]:
 
 
 def _gradient_bytes(module: torch.nn.Module) -> int:
-    return sum(p.nbytes for p in module.parameters() if p.requires_grad)
+    """Bytes of the gradients that a block's backward pass makes; it adds to present ones in
+    place."""
+    return sum(p.nbytes for p in module.parameters() if p.requires_grad and p.grad is None)

@@ -1,5 +1,7 @@
-"""Accelerate: the model that it prepares is planned, in a loop with accumulation and mixed precision;
+"""Accelerate: the model that it prepares is planned, in a loop with accumulation and autocast;
 blocks that it compiles by itself are refused with a budget each."""
+
+# ruff: noqa: E402
 
 import copy
 

@@ -1,5 +1,7 @@
 """Lightning: ``training_step`` is planned in place, its logs run after the step."""
 
+# ruff: noqa: E402
+
 import pytest
 import torch
 from torch import nn

@@ -95,6 +95,24 @@ def test_dropout_and_named_inputs():
         assert torch.equal(a.grad, b.grad)
 
 
+def test_accumulation_and_other_memory():
+    model, x = Stack(), torch.randn(512, 64)
+    gradients = sum(p.nbytes for p in model.parameters())
+    plain = held(model, (x,)) + rt.measure(lambda x: model(x)["loss"], x, repeats=0)[0]
+    model.zero_grad()
+    budget = int(0.85 * plain) + gradients + 1000
+    handle = rt.regional(
+        model, (x,), budget, "layers.*", accumulate=True, extra_bytes=1000, **OPTIONS
+    )
+    assert all(p.grad is None for p in model.parameters())
+    for _ in range(2):
+        model(x)["loss"].backward()
+    present = sum(p.grad.nbytes for p in model.parameters() if p.grad is not None)
+    found = rt.measure(lambda x: model(x)["loss"], x, repeats=0)[0]
+    assert held(model, (x,)) + present + found + 1000 <= budget
+    assert handle.measured_bytes <= budget and handle.overhead > 0
+
+
 def test_refusals():
     model, batch = Stack(), {"x": torch.randn(64, 64)}
     with pytest.raises(remat_bb.InvalidArgument, match="no module of the model is called"):

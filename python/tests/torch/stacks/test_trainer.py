@@ -1,6 +1,8 @@
 """The Trainer of transformers with one changed line: accumulation, checkpointing that is on, LoRA,
 autocast, and models of other kinds."""
 
+# ruff: noqa: E402
+
 import warnings
 
 import pytest

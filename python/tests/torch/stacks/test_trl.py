@@ -1,5 +1,7 @@
 """TRL's SFTTrainer: its fused head runs by itself, the blocks before it share one budget."""
 
+# ruff: noqa: E402
+
 import pytest
 import torch
 
