@@ -2,10 +2,11 @@
 
     python python/bench/stacks.py [--only WORD ...] [--out FILE.csv]
 
-Each stack trains the same way four times: ``eager``, ``compiled`` without a plan (backend
-``aot_eager``), and planned with all memory (``100%``) and with less (``70%``). TRL's blocks are
+Each stack trains five ways: ``eager``; ``compiled`` without a plan, with all saved (backend
+``aot_eager_default_partitioner``) and with torch's own cuts (``min cut``, backend ``aot_eager``);
+and planned with all memory (``100%``) and with less (``70%``). TRL's blocks are
 compiled one by one: its budget is a share of the memory that the step takes beside parameters and
-batch, and ``compiled`` compiles the blocks. Peaks are those of one step: measured by
+batch, and ``compiled`` and ``min cut`` compile the blocks. Peaks are those of one step: measured by
 ``remat_bb.torch.measure`` without a plan, and by the watch of a planned one (with gradients of
 earlier steps during the forward pass, where the trainer frees these late). ``first s`` is the time
 from the start of the trainer to the first step of the optimizer, planning included. ``step ms`` is
@@ -40,7 +41,8 @@ sys.path[:0] = [
 STEPS, BATCH, LENGTH = 10, 8, 128
 ROUNDS = 3
 """Runs of each way, in turn; the least time between two steps counts."""
-WAYS = ("eager", "compiled", "100%", "70%")
+COMPILED = {"compiled": "aot_eager_default_partitioner", "min cut": "aot_eager"}
+WAYS = ("eager", *COMPILED, "100%", "70%")
 FIELDS = ("stack", "way", "budget", "peak", "first s", "step ms", "overhead", "equal")
 OPTIONS = {"costs": "measured", "plan_cache": False}
 OUT = Path(__file__).parents[2] / "bench" / "results" / "stacks.csv"
@@ -278,10 +280,10 @@ def trained(stack: str, way: str) -> tuple[Run, dict[str, Any]]:
         torch.manual_seed(3)
         peaks.append(peak)
         begin = time.perf_counter()
-        if way == "compiled":
+        if way in COMPILED:
             blocks = model.model.layers if stack.startswith("trl") else [net]
             for block in blocks:
-                block.compile(backend="aot_eager", dynamic=False)
+                block.compile(backend=COMPILED[way], dynamic=False)
         elif way != "eager" and stack.startswith("trl"):
             share = float(way.rstrip("%")) / 100
             chosen = {"costs": "measured"}

@@ -96,7 +96,7 @@ def _first_tangent(document: dict[str, Any]) -> dict[str, Any]:
 
 def _measured(instance: _native.Instance, plan: _native.Plan) -> BlockPlan:
     document = instance.to_dict()
-    sizes = {node["name"]: node.get("output_bytes", 0) for node in document["nodes"]}
+    bytes_of = dict(sizes(instance))
     boundary = _first_tangent(document)["name"]
     live: dict[int, str] = {}
     for step in plan.steps:
@@ -106,9 +106,17 @@ def _measured(instance: _native.Instance, plan: _native.Plan) -> BlockPlan:
             live.pop(step[1], None)
         elif step[0] == "compute" and step[1] == boundary:
             break
-    saved = sum(sizes[name] for name in set(live.values()) if name != boundary)
+    saved = sum(bytes_of[name] for name in set(live.values()) if name != boundary)
     peak = plan.peak_memory_bytes - document.get("fixed_bytes", 0)
     return BlockPlan(plan, saved, peak, int(plan.objective))
+
+
+def sizes(instance: _native.Instance) -> list[tuple[str, int]]:
+    """Names and bytes of all nodes, and the bytes of the inputs: the graph of a block, apart from
+    costs."""
+    document = instance.to_dict()
+    found = [(node["name"], node.get("output_bytes", 0)) for node in document["nodes"]]
+    return [("", document.get("fixed_bytes", 0)), *found]
 
 
 def distinct_storages(tensors: Iterator[torch.Tensor]) -> int:

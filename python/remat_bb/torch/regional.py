@@ -21,13 +21,13 @@ from . import _compat
 from .amounts import amount
 from .attach import PLACE
 from .backend import _backend, measure
-from .block_plans import BlockPlan, choices, distinct_storages, plan_within
+from .block_plans import BlockPlan, choices, distinct_storages, plan_within, sizes
 from .fusion import FusionPlanner
 from .planner import Planner, Report, Settings, no_copies
 from .region import Region
 from .sac import block_names
 from .shares import Place, chosen
-from .step import plain_errors
+from .step import entry, plain_errors
 
 ATTEMPTS = 5
 """Choices at most that :func:`regional` measures."""
@@ -54,9 +54,7 @@ class _Chosen:
         if self.choice is None:
             return _native.solve(instance, instance.peak_memory_bytes, **options)
         known = self.choice.plan
-        if known.instance.nodes == instance.nodes and known.instance.fixed_bytes == (
-            instance.fixed_bytes
-        ):
+        if sizes(known.instance) == sizes(instance):
             return _native.Plan.load(instance, known.to_dict())
         # Another size keeps the same limits in bytes.
         limits = self.choice.saved_bytes, self.choice.peak_bytes
@@ -78,15 +76,13 @@ class _Group:
         kind: Any = _FusedBlockPlanner if inner == "inductor" else _BlockPlanner
         self.planner = kind(settings)
         self.planner.choice, self.planner.holds_loss = choice, False
-        region = Region(shares_budget=True)
+        made = _backend(self.planner, inner, None, Region(shares_budget=True))
+        # The module is an argument, so that equal modules share compiled code.
+        self.run = torch.compile(entry(_call), backend=made, fullgraph=True)
 
-        def block(module: Any, arguments: Any, options: Any) -> Any:
-            return module._call_impl(*arguments, **options)
 
-        # Dynamo caches by code, and groups do not share it.
-        block.__code__ = block.__code__.replace(co_name=f"block_{id(self)}")
-        made = _backend(self.planner, inner, None, region)
-        self.run = torch.compile(block, backend=made, fullgraph=True)
+def _call(module: Any, *arguments: Any, **options: Any) -> Any:
+    return module._call_impl(*arguments, **options)
 
 
 class _Block:
@@ -105,7 +101,7 @@ class _Block:
         if self.group is None or not torch.is_grad_enabled():
             return self.module._call_impl(*arguments, **options)
         with plain_errors(), _compat.logs_skipped():
-            found = self.group.run(self.module, arguments, options)
+            found = self.group.run(self.module, *arguments, **options)
         self.report = self.group.planner.ran
         return found
 
@@ -197,7 +193,7 @@ def regional(
     made = Regional(allowed, _blocks=found)
     try:
         with _gradients(model, accumulate) as present:
-            _fit(made, model, inputs, settings, inner, extra_bytes + present)
+            _Fit(made, model, inputs, settings, inner, extra_bytes + present).run()
     except BaseException:
         made.remove()
         raise
@@ -222,89 +218,125 @@ def _gradients(model: torch.nn.Module, accumulate: bool) -> Iterator[int]:
             parameter.grad = None
 
 
-def _fit(
-    made: Regional,
-    model: torch.nn.Module,
-    inputs: Any,
-    settings: Settings,
-    inner: str,
-    beside: int,
-) -> None:
-    """Chooses and measures plans until the budget is kept.
+class _Fit:
+    """Chooses and measures plans of blocks until the budget is kept.
 
     Args:
         beside: Bytes held during the step besides parameters, buffers and inputs.
     """
-    fixed = beside + distinct_storages(x for x in _tensors(model, inputs) if not x.is_cuda)
 
-    def peak(groups: list[_Group]) -> int:
-        for block, group in zip(order, groups):
-            block.group = group
-        return measure(_loss_of(model), inputs, repeats=0)[0] + fixed
+    def __init__(
+        self,
+        made: Regional,
+        model: torch.nn.Module,
+        inputs: Any,
+        settings: Settings,
+        inner: str,
+        beside: int,
+    ) -> None:
+        self.made, self.inputs, self.settings, self.inner = made, inputs, settings, inner
+        self.step = _loss_of(model)
+        self.blocks = list(made._blocks.values())
+        # The counter of a GPU has its tensors itself.
+        on_host = (x for x in _tensors(model, inputs) if not x.is_cuda)
+        self.fixed = beside + distinct_storages(on_host)
+        self.groups: dict[int, _Group] = {}
 
-    order = list(made._blocks.values())
-    before = peak([_Group(settings, inner, None)] * len(order))
-    for name, block in made._blocks.items():
-        if block.report is None:
-            raise InvalidArgument(
-                f"blocks: {name} does not run in this step, or no tensor in it needs gradients",
-                remedy="leave it out of the names",
+    def run(self) -> None:
+        """Makes the choice.
+
+        Raises:
+            InfeasibleBudget: no choice keeps the budget.
+        """
+        whole = self._peak([_Group(self.settings, self.inner, None)] * len(self.blocks))
+        offered = self._offered()
+        places = [Place(each, _gradient_bytes(b.module)) for each, b in zip(offered, self.blocks)]
+        # Memory of the rest of the model behind the last block, at most.
+        head = max(0, whole - self.fixed - sum(each[0].saved_bytes for each in offered))
+        room, least = self.made.budget_bytes - self.fixed, whole
+        best: tuple[int, list[BlockPlan]] | None = None
+        for attempt in range(ATTEMPTS):
+            numbers = chosen(places, room, head)
+            if numbers is None and attempt == 0:
+                # The rest may need less memory once the blocks save less.
+                head = 0
+                numbers = chosen(places, room, head)
+            if numbers is None:
+                break
+            plans = [each[number] for each, number in zip(offered, numbers)]
+            if best is not None and _cost(plans) >= _cost(best[1]):
+                break
+            found = self._measured(plans)
+            least = min(least, found)
+            unused = self.made.budget_bytes - found
+            if unused >= 0:
+                best = found, plans
+                if unused <= UNUSED * found or all(p is each[0] for p, each in zip(plans, offered)):
+                    break
+            if head:
+                saved = sum(plan.saved_bytes for plan in plans)
+                head = min(head, max(0, found - self.fixed - saved))
+            room += unused
+        if best is None:
+            raise InfeasibleBudget(
+                f"budget: no plans of these blocks keep {self.made.budget_bytes} bytes; the least "
+                f"measured peak was {least} bytes",
+                remedy="give more memory, smaller blocks, or plan the whole step with rt.compile",
+                budget_bytes=self.made.budget_bytes,
+                needed_bytes=least,
             )
-    plans: dict[int, list[BlockPlan]] = {}
-    for block in order:
-        instance = block.report.instance  # type: ignore[union-attr]
-        if id(instance) not in plans:
-            plans[id(instance)] = list(choices(instance, settings))
-    of_block = [plans[id(block.report.instance)] for block in order]  # type: ignore[union-attr]
-    places = [Place(each, _gradient_bytes(b.module)) for each, b in zip(of_block, order)]
-    groups: dict[int, _Group] = {}
-    most = sum(each[0].saved_bytes for each in of_block)
-    least = before
-    best: tuple[int, list[int], int] | None = None
-    room, head = made.budget_bytes - fixed, max(0, before - fixed - most)
-    for attempt in range(ATTEMPTS):
-        numbers = chosen(places, room, head)
-        if numbers is None:
-            # The rest of the model may need less than the first measurement says.
-            if attempt or head == 0:
-                break
-            head = 0
-            continue
-        taken = [each[number] for each, number in zip(of_block, numbers)]
-        cost = sum(plan.cost for plan in taken)
-        if best is not None and cost >= best[0]:
-            break
-        for plan in taken:
-            groups.setdefault(id(plan), _Group(settings, inner, plan))
-        found = peak([groups[id(plan)] for plan in taken])
-        least = min(least, found)
-        saved = sum(plan.saved_bytes for plan in taken)
-        head = min(head, max(0, found - fixed - saved)) if head else head
-        unused = made.budget_bytes - found
-        if unused >= 0:
-            best = cost, numbers, found
-            if cost <= sum(each[0].cost for each in of_block) or unused <= UNUSED * found:
-                break
-        room += unused
-    if best is None:
-        raise InfeasibleBudget(
-            f"budget: no plans of these blocks keep {made.budget_bytes} bytes; the least measured "
-            f"peak was {least} bytes",
-            remedy="give more memory, smaller blocks, or plan the whole step with rt.compile",
-            budget_bytes=made.budget_bytes,
-            needed_bytes=least,
-        )
-    _, numbers, made.measured_bytes = best
-    taken = [each[number] for each, number in zip(of_block, numbers)]
-    for block, plan in zip(order, taken):
-        block.group = groups[id(plan)]
-    made.saved_bytes = {n: plan.saved_bytes for n, plan in zip(made._blocks, taken)}
-    plain = sum(each[0].cost for each in of_block)
-    made.overhead = sum(plan.cost for plan in taken) / max(1, plain) - 1.0
-    made.graphs = len({id(plan) for plan in taken})
-    for name, block in made._blocks.items():
-        if block.report is not None:
-            block.report.budget_bytes = made.budget_bytes
+        self._keep(*best, _cost([each[0] for each in offered]))
+
+    def _offered(self) -> list[list[BlockPlan]]:
+        """The plans to choose from, for each block. Equal blocks have the same list."""
+        found: dict[int, list[BlockPlan]] = {}
+        offered = []
+        for name, block in self.made._blocks.items():
+            if block.report is None:
+                raise InvalidArgument(
+                    f"blocks: {name} does not run in this step, or no tensor in it needs gradients",
+                    remedy="leave it out of the names",
+                )
+            instance = block.report.instance
+            if id(instance) not in found:
+                found[id(instance)] = list(choices(instance, self.settings))
+            offered.append(found[id(instance)])
+        return offered
+
+    def _peak(self, groups: list[_Group]) -> int:
+        for block, group in zip(self.blocks, groups):
+            block.group = group
+        return measure(self.step, self.inputs, repeats=0)[0] + self.fixed
+
+    def _grouped(self, plans: list[BlockPlan]) -> list[_Group]:
+        for plan in plans:
+            if id(plan) not in self.groups:
+                self.groups[id(plan)] = _Group(self.settings, self.inner, plan)
+        return [self.groups[id(plan)] for plan in plans]
+
+    def _measured(self, plans: list[BlockPlan]) -> int:
+        return self._peak(self._grouped(plans))
+
+    def _keep(self, found: int, plans: list[BlockPlan], plain: int) -> None:
+        """Notes the choice.
+
+        Args:
+            plain: Cost of the blocks without recomputation.
+        """
+        made = self.made
+        made.measured_bytes = found
+        for block, group in zip(self.blocks, self._grouped(plans)):
+            block.group = group
+        made.saved_bytes = {n: plan.saved_bytes for n, plan in zip(made._blocks, plans)}
+        made.overhead = _cost(plans) / max(1, plain) - 1.0
+        made.graphs = len({id(plan) for plan in plans})
+        for block in self.blocks:
+            if block.report is not None:
+                block.report.budget_bytes = made.budget_bytes
+
+
+def _cost(plans: list[BlockPlan]) -> int:
+    return sum(plan.cost for plan in plans)
 
 
 def _loss_of(model: torch.nn.Module) -> Callable[[Any], torch.Tensor]:

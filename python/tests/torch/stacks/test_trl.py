@@ -54,7 +54,7 @@ def run(folder, share=None):
         model.zero_grad()
         budget = held + int(share * plain)
         handle = rt.regional(
-            model, batch, budget, blocks="model.layers.*", costs="roofline", threads=1
+            model, batch, budget, blocks="model.layers.*", costs="roofline", threads=1, time_limit=0.4, time_limit=0.4
         )
         plain += held
     trainer.train()
