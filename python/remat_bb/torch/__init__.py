@@ -9,6 +9,7 @@ becomes the two graphs that run. Needs torch 2.9 or later; 2.11 and 2.15 are tes
 ``docs/guides/pytorch/index.md`` of the project.
 """
 
+from .attach import Attached, attach
 from .backend import (
     backend,
     budget,
@@ -22,16 +23,19 @@ from .cost import Costs, Measured, Roofline
 from .importer import order_graph
 from .inductor_memory import InductorEstimates
 from .knapsack import KnapsackSolver
+from .latest import reports
 from .link import Link, measure_link
 from .live import measure_graph
 from .partition import UnsupportedGraph
 from .planner import Report, Settings
 from .purity import pure
+from .regional import Regional, regional
 from .reorder import OrderReport, ReorderPass, reorder
 from .sac import Policies, checkpoint_policies
 from .step import Step
 
 __all__ = [
+    "Attached",
     "Costs",
     "InductorEstimates",
     "KnapsackSolver",
@@ -40,11 +44,13 @@ __all__ = [
     "OrderReport",
     "Policies",
     "ReorderPass",
+    "Regional",
     "Report",
     "Roofline",
     "Settings",
     "Step",
     "UnsupportedGraph",
+    "attach",
     "backend",
     "budget",
     "checkpoint_policies",
@@ -57,5 +63,7 @@ __all__ = [
     "order_graph",
     "plan",
     "pure",
+    "regional",
     "reorder",
+    "reports",
 ]

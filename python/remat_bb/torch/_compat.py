@@ -6,7 +6,6 @@ follows torch 2.11.0.
 
 from __future__ import annotations
 
-import functools
 import logging
 import operator
 import re
@@ -332,19 +331,19 @@ def _hand_on_regions() -> None:
     """Makes ``torch.compile`` run calls of a function in the context of its backend.
 
     ``torch._dynamo.optimize`` reads the attribute ``backend_ctx_ctor`` of a backend, but the
-    wrapper class of ``torch.compile`` drops it. Backends without a region stay unchanged.
+    wrapper class of ``torch.compile`` drops it. Backends without a region stay unchanged. The
+    attribute is set when the wrapper stores its backend, because the search for a backend by name
+    may import this module in between.
     """
     wrapper = torch._TorchCompileWrapper
-    made = wrapper.__init__
 
-    @functools.wraps(made)
-    def handing_on(self: Any, *arguments: Any, **options: Any) -> None:
-        made(self, *arguments, **options)
-        region = getattr(self.compiler_fn, "remat_bb_region", None)
+    def handing_on(self: Any, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        region = getattr(value, "remat_bb_region", None) if name == "compiler_fn" else None
         if region is not None:
-            self.backend_ctx_ctor = region.call
+            object.__setattr__(self, "backend_ctx_ctor", region.call)
 
-    wrapper.__init__ = handing_on
+    wrapper.__setattr__ = handing_on  # type: ignore[method-assign, assignment]
 
 
 _hand_on_regions()

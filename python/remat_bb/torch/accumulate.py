@@ -40,6 +40,11 @@ class Pending:
                 if node is not None:
                     self._nodes.add(node)
 
+    def made(self, tensors: Iterable[Any]) -> bool:
+        """Returns true if the forward pass of a pending one made one of some tensors."""
+        grown = (x for x in tensors if isinstance(x, torch.Tensor) and x.grad_fn is not None)
+        return any(_compat.compiled_node(x.grad_fn) in self._nodes for x in grown)
+
     def shares(self, node: Any, leaf: torch.Tensor) -> bool:
         """Returns true if the backward pass of another forward pass may also make a gradient of a
         leaf.
@@ -59,6 +64,7 @@ class Pending:
 
 _PENDING = Pending()
 note_pending = _PENDING.note
+reads_planned = _PENDING.made
 
 
 def add(place: int, gradient: torch.Tensor) -> torch.Tensor | None:

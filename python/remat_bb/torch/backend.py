@@ -102,14 +102,17 @@ def _planner(settings: Settings, inner: str) -> Planner:
     return FusionPlanner(settings) if inner == "inductor" else Planner(settings)
 
 
-def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[..., Any]:
+def _backend(
+    planner: Planner, inner: str, strict: bool | None, region: Region | None = None
+) -> Callable[..., Any]:
     """A backend.
 
     Args:
         strict: As for :func:`backend`; ``None`` if steps are not watched.
+        region: The calls of its functions; ``None`` for a region of its own.
     """
     watches: dict[int, Watch] = {}
-    region = Region()
+    region = Region() if region is None else region
 
     def over(run: Any, is_backward: bool) -> Any:
         report = planner.latest

@@ -13,7 +13,7 @@ import torch
 
 from .. import _native
 from ..errors import InfeasibleBudget, InvalidArgument, RematError
-from . import _compat, tags
+from . import _compat, latest, tags
 from ._compat import fx
 from .accumulate import Accumulation, Given, accumulation
 from .amounts import amount
@@ -26,6 +26,7 @@ from .instance import document
 from .kept import Kept
 from .link import Copying, Link
 from .memory import STATE_COPIES, Peak, peak
+from .outputs import warn_of_outside_loss
 from .partition import Joint, storage_bytes
 from .ranks import Ranks
 from .reorder import OrderReport
@@ -200,6 +201,8 @@ class Report:
             reason.
         digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
             process planned on its own.
+        marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
+            whose marks the plan replaces.
     """
 
     instance: _native.Instance
@@ -217,6 +220,7 @@ class Report:
     host: Host | None = None
     estimated: dict[str, str] = field(default_factory=dict)
     digest: str | None = None
+    marked: int = 0
 
     @property
     def offloaded(self) -> list[str]:
@@ -261,6 +265,8 @@ class Report:
             words += "; workspaces of operators are not counted"
         if self.measured_bytes is not None:
             words += f"; measured {size(self.measured_bytes)}"
+        if self.marked:
+            words += f"; {self.marked} marks of torch.utils.checkpoint are replaced by the plan"
         if self.estimated:
             words += f"; costs are estimates for {', '.join(sorted(self.estimated))}"
         return words
@@ -297,6 +303,8 @@ class Planner(_compat.CustomPartitionerFn):
         self.kept: Kept | None = None
         # The report of the latest graph that ran.
         self.ran: Report | None = None
+        # False if graphs end before the loss on purpose.
+        self.holds_loss = True
         self._device: torch.device | None = None
         self.latest: Report | None = None
         # Memory of wrappers of the step, and the agreement of the ranks about the latest graph.
@@ -357,12 +365,13 @@ class Planner(_compat.CustomPartitionerFn):
                 remedy="take what breaks it out of the step, or compile it with fullgraph=True to "
                 "see all that does",
             )
-        _warn_of_outside_loss(joint)
+        if self.holds_loss:
+            warn_of_outside_loss(joint)
         if not joint.tangents:
             options.pop("compiler", None)
             return _compat.default_partition(gm, joint_inputs, **options)
         report, graphs = self.planned(joint)
-        report.host = graphs.host
+        report.host, report.marked = graphs.host, tags.marked(gm, self.settings.tags)
         if self.stop == "plan":
             raise Planned(report)
         if self.stop == "policies":
@@ -370,6 +379,7 @@ class Planner(_compat.CustomPartitionerFn):
         if graphs.host is not None:
             graphs.host.reserve()
         self.reports.append(report)
+        latest.note(report)
         if len(self.reports) == PLANS_TOLD:
             warnings.warn(
                 f"{PLANS_TOLD} plans so far: each size has its own, and each number that is not "
@@ -583,15 +593,3 @@ def _state_bytes(joint: Joint) -> int:
     if not random:
         return 0
     return (len(random) + STATE_COPIES) * storage_bytes(state_value(random[0].node))
-
-
-def _warn_of_outside_loss(joint: Joint) -> None:
-    large = [t for t in joint.tangents if t.meta["val"].numel() > 1]
-    if large:
-        shapes = ", ".join(str(list(t.meta["val"].shape)) for t in large)
-        warnings.warn(
-            f"the compiled part returns tensors of shape {shapes} that need gradients: what turns "
-            "them into a loss runs outside of the plan, and its memory is not counted; compile the "
-            "loss in",
-            stacklevel=2,
-        )

@@ -23,6 +23,11 @@ KNOWN = (
         "output_hidden_states=False: transformers records these behind a lock",
     ),
     (
+        ("chunked_logprob", "_ChunkedLogProbFunction"),
+        "TRL's fused head runs kernels that no graph contains: plan the blocks before it, with "
+        'rt.regional(trainer.model, inputs, budget, blocks="model.layers.*")',
+    ),
+    (
         ("Observed exception",),
         "the function itself raises an error: call it without compile to see where",
     ),

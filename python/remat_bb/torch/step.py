@@ -53,7 +53,7 @@ class Step:
         self._compile(function, planner, make)
 
     def _compile(self, function: Callable[..., Any], planner: Planner, make: Make) -> None:
-        compiled = torch.compile(_entry(function), backend=make(planner), fullgraph=True)
+        compiled = torch.compile(entry(function), backend=make(planner), fullgraph=True)
         own = {"function": function, "_planner": planner, "_make": make, "_compiled": compiled}
         own["_wrapped"] = None
         for name, value in own.items():
@@ -152,7 +152,7 @@ def _class_of(original: type) -> type:
     return made
 
 
-def _entry(function: Callable[..., Any]) -> Callable[..., Any]:
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with its own code that calls another one. Dynamo caches compilations by code, so
     steps of one class do not share a cache, and the cache ends with the step."""
 

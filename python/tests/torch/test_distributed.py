@@ -44,6 +44,9 @@ def train(rank: int, port: int, folder: str, way: str) -> None:
     if way == "a step":
         step = rt.compile(module, budget="75%", agree=True, **OPTIONS)
         planned = DistributedDataParallel(step)
+    elif way == "attached":
+        step = rt.attach(module, budget="75%", agree=True, **OPTIONS)
+        planned = DistributedDataParallel(module)
     else:
         step = rt.backend("75%", agree=True, **OPTIONS)
         if way == "the module":
@@ -99,7 +102,7 @@ def both(run, folder: Path, *arguments: str) -> list[dict]:
     return [torch.load(folder / str(rank)) for rank in (0, 1)]
 
 
-@pytest.mark.parametrize("way", ["the module", "around it", "a step"])
+@pytest.mark.parametrize("way", ["the module", "around it", "a step", "attached"])
 def test_two_processes(tmp_path, way):
     first, second = both(train, tmp_path, way)
     assert first["equal"] and second["equal"]
