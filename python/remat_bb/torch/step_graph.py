@@ -239,9 +239,7 @@ class StepGraph:
             holders = [k for k, own in enumerate(roots) if root in own]
             chain = set(self._up(writers[-1], root, roots)) | {root[0]}
             resident = not self.is_call[root[0]]
-            early = any(
-                user not in chain for k in chain - {writers[-1]} for user in self.users[k]
-            )
+            early = any(user not in chain for k in chain - {writers[-1]} for user in self.users[k])
             if resident or early or any(self.backward[w] for w in writers):
                 for k in holders:
                     self.once[k] = self.once[k] or "it is changed in place"
@@ -406,11 +404,11 @@ def _is_change(node: fx.Node) -> bool:
 
 
 def name_gradient_sums(graph: fx.Graph) -> int:
-    """Takes the name of the loss or the head from backward nodes behind the first one of a layer.
+    """Takes the name of the loss or the head from backward nodes behind those of another module.
 
     torch 2.15 gives the sums of gradients the number of the last forward node. torchtitan 0.3.0
     therefore names them after the loss, and its executor, which recomputes behind the last node of
-    the loss, finds nothing to do. The backward pass of the loss always precedes that of the layers.
+    the loss, finds nothing to do. The backward pass of the loss always precedes all others.
 
     Returns:
         The number of nodes that were renamed.
@@ -421,7 +419,7 @@ def name_gradient_sums(graph: fx.Graph) -> int:
         if not node.meta.get("autograd_backward", False):
             continue
         module = module_of(node)
-        behind = behind or layer_of(module) != NO_LAYER
+        behind = behind or (module != "" and module not in HEAD)
         if behind and module in HEAD:
             custom = dict(node.meta["custom"])
             del custom["module_fqn"]

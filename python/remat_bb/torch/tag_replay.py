@@ -35,6 +35,7 @@ class Executed:
         time_ns: Length of the step: runs of nodes, and waits for copies to and from the host.
         host_bytes: Bytes of all copies on the host.
         at: Position of the peak in the order.
+        alive: Places of the traced nodes that made the storages alive at the peak.
         order: Nodes in execution order, each with its kind and the place of its traced node.
         reads: Positions of the nodes that each node reads.
     """
@@ -43,6 +44,7 @@ class Executed:
     time_ns: int
     host_bytes: int
     at: int
+    alive: frozenset[int]
     order: tuple[tuple[int, int], ...]
     reads: tuple[tuple[int, ...], ...]
 
@@ -409,6 +411,7 @@ class Replay:
             for storage in own:
                 if dies[storage] < until:
                     dies[storage] = until
+        maker = [source[sequence[p]] for p in born]
         change = [0] * (len(sequence) + 1)
         for storage, amount in enumerate(size):
             change[born[storage]] += amount
@@ -423,6 +426,7 @@ class Replay:
             self._time(sequence),
             host,
             at,
+            frozenset(m for m, a, b in zip(maker, born, dies) if a <= at <= b),
             tuple((kind[n], source[n]) for n in sequence) if with_order else (),
             tuple(tuple(sorted({position[s] for s in reads[n]})) for n in sequence)
             if with_order
