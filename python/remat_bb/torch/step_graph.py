@@ -214,7 +214,7 @@ class StepGraph:
             return "" if node.target.name() in REPEATABLE_BODIES else "its body is not known"
         if not isinstance(node.target, _compat.OpOverload):
             return "it is no operator"
-        if _compat.is_random(node) or _compat.has_own_generator(node):
+        if _draws(node) or _compat.has_own_generator(node):
             return "it draws random numbers"
         if _compat.is_effect(node.target):
             return "it has an effect"
@@ -393,6 +393,15 @@ def _is_listed_view(node: fx.Node) -> bool:
     if not isinstance(target, _compat.OpOverload) or target.namespace != "aten":
         return False
     return target._schema.name.rpartition("::")[2] in VIEWS
+
+
+def _draws(node: fx.Node) -> bool:
+    """Returns true for a random operator; attention without dropout draws nothing."""
+    if not _compat.is_random(node):
+        return False
+    given = {argument.name: value for argument, value in arguments_of(node)}
+    names = {argument.name for argument in node.target._schema.arguments}
+    return "dropout_p" not in names or given.get("dropout_p", 0.0) != 0.0
 
 
 def _is_body(node: fx.Node) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .link import Link
-from .step_graph import NO_LAYER, HEAD, StepGraph, copy_ns
+from .step_graph import HEAD, NO_LAYER, StepGraph, copy_ns
 
 SAVED, RECOMPUTED, OFFLOADED = "saved", "recomputed", "offloaded"
 """Tags."""
