@@ -253,8 +253,9 @@ impl StageFormulation for ClassFormulation {
         refuted(self, budget_bytes)
     }
 
-    fn completed(&self, schedule: CheckmateSchedule, _: u64) -> Option<Schedule> {
-        Some(schedule.into())
+    /// The plan of the class with its decisions, which may need another budget.
+    fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule> {
+        Some(self.projected(&schedule, budget_bytes).into())
     }
 
     fn solve(

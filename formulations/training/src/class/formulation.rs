@@ -62,6 +62,13 @@ impl ClassFormulation {
         &self.rules
     }
 
+    /// The plan of the class that saves what a schedule keeps behind the last forward readers.
+    pub fn projected(&self, schedule: &CheckmateSchedule, budget_bytes: u64) -> CheckmateSchedule {
+        let landscape = self.landscape(budget_bytes);
+        let retained = landscape.walk(&schedule.retained.to_bits()).retained();
+        CheckmateSchedule::cheapest(&self.instance, retained)
+    }
+
     fn landscape(&self, budget_bytes: u64) -> ClassLandscape {
         ClassLandscape::new(ClassGraph::new(&self.instance, &self.rules, budget_bytes))
     }

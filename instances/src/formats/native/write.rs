@@ -192,6 +192,7 @@ mod tests {
             )| Node {
                 name: format!("é{i}").into(),
                 op: ["", "conv2d", "a\\b"][kind as usize].into(),
+                module: ["layers.0.attn", "", "é"][kind as usize].into(),
                 shape,
                 kind: if i >= forward {
                     let gradient = [Gradient::All, Gradient::Parameters, Gradient::Input][gradient];
