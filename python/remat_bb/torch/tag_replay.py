@@ -374,40 +374,38 @@ class Replay:
         step = self.step
         kind, source, reads = self.kind, self.source, self.reads
         sequence = self.sequence()
-        position = {n: p for p, n in enumerate(sequence)}
-        last = dict.fromkeys(sequence, -1)
+        last = [-1] * len(kind)
         for p, n in enumerate(sequence):
             for s in reads[n]:
                 last[s] = p
-        held: dict[int, tuple[int, ...]] = {}
+        held: list[tuple[int, ...]] = [()] * len(kind)
         size: list[int] = []
         born: list[int] = []
         dies: list[int] = []
         host = 0
+        slots = step.slots
         for p, n in enumerate(sequence):
             k = source[n]
             until = last[n] if last[n] > p else p
             what = kind[n]
-            own: list[int] = []
             if what == WAIT_IN:
-                own = list(held[reads[n][0]])
-            elif what == OFFLOAD:
-                host += step.slot_bytes(k)
-            elif what == RELOAD:
-                own = [len(size)]
-                size.append(step.slot_bytes(k))
-                born.append(p)
-                dies.append(until)
-            elif what not in (WAIT_OUT, ATTRIBUTE):
-                for owner, part in step.slots[k]:
+                own = held[reads[n][0]]
+            elif what in (OFFLOAD, WAIT_OUT, ATTRIBUTE):
+                host += step.slot_bytes(k) if what == OFFLOAD else 0
+                continue
+            else:
+                made = ((-1, step.slot_bytes(k)),) if what == RELOAD else slots[k]
+                parts = []
+                for owner, part in made:
                     if owner < 0:
-                        own.append(len(size))
+                        parts.append(len(size))
                         size.append(part)
                         born.append(p)
                         dies.append(until)
                     else:
-                        own.append(held[reads[n][owner]][part])
-            held[n] = tuple(own)
+                        parts.append(held[reads[n][owner]][part])
+                own = tuple(parts)
+            held[n] = own
             for storage in own:
                 if dies[storage] < until:
                     dies[storage] = until
@@ -416,6 +414,7 @@ class Replay:
         for storage, amount in enumerate(size):
             change[born[storage]] += amount
             change[dies[storage] + 1] -= amount
+        position = {n: p for p, n in enumerate(sequence)} if with_order else {}
         live = most = at = 0
         for p in range(len(sequence)):
             live += change[p]

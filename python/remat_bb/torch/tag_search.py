@@ -16,9 +16,11 @@ from .step_graph import StepGraph
 from .tag_replay import OFFLOADED, RECOMPUTED, SAVED, Executed, Layout, Tags, replay
 from .tag_units import Units
 
-PRICES = 10
-"""Prices a byte for which minimum cuts are found: just above those at which units that hold equal
-shares of the bytes are recomputed."""
+PRICES = 12
+"""Prices a byte for which minimum cuts are found, at most: just above those at which a kind of
+units is recomputed rather than saved."""
+COPY_SHARES = (0.02, 0.3)
+"""Shares of the time of copies that count in minimum cuts."""
 
 
 @dataclass(frozen=True)
@@ -124,27 +126,28 @@ class TagSearch:
         seen: set[tuple[str, ...]] = set()
         for number, price in enumerate(self._prices()):
             for kept in (True, False):
-                for offload in (True, False) if self.offload else (False,):
-                    states = self.units.cut(price, kept, offload)
+                for share in (None, *COPY_SHARES) if self.offload else (None,):
+                    states = self.units.cut(price, kept, share)
                     if tuple(states) in seen:
                         continue
                     seen.add(tuple(states))
-                    words = ("layers" if kept else "", "offload" if offload else "")
+                    words = ("layers" if kept else "", f"copies {share}" if share else "")
                     name = " ".join(w for w in ("cut", str(number), *words) if w)
                     self.starts.append(self._made(name, states))
 
     def _prices(self) -> list[float]:
         """Prices a byte, in nanoseconds."""
         units = [u for u in self.units.units if u.bytes and u.required and len(u.states) > 1]
-        ratios = sorted((u.cost_ns / u.bytes, u.bytes) for u in units)
-        total = sum(size for _, size in ratios)
-        found: list[float] = []
-        below = 0
-        for ratio, size in ratios:
-            below += size
-            if below * PRICES >= (len(found) + 1) * total:
-                found.append(ratio * 1.001 + 1e-12)
-        return [*found, 1e6 * (ratios[-1][0] + 1)] if ratios else []
+        # Kinds of few bytes change little.
+        total = sum(u.bytes for u in units)
+        held: dict[float, int] = {}
+        for unit in units:
+            ratio = float(f"{unit.cost_ns / unit.bytes:.3g}")
+            held[ratio] = held.get(ratio, 0) + unit.bytes
+        found = sorted(ratio for ratio, size in held.items() if size * 200 >= total)
+        thin = -(-len(found) // PRICES)
+        chosen = [ratio * 1.01 + 1e-12 for ratio in found[::-1][:: max(thin, 1)][::-1]]
+        return [*chosen, 1e6 * (chosen[-1] + 1)] if chosen else []
 
     def run(self, states: Sequence[str]) -> Executed:
         """What the executor makes of states of units."""

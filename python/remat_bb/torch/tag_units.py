@@ -176,7 +176,7 @@ class Units:
         size, link = unit.copy_bytes, self.link
         return copy_ns(link, size, True) + copy_ns(link, size, False)
 
-    def cut(self, price: float, keep_boundaries: bool, offload: bool) -> list[str]:
+    def cut(self, price: float, keep_boundaries: bool, copy_share: float | None) -> list[str]:
         """States of least total price, if each byte that is saved has a price in nanoseconds.
 
         What the backward pass reads is saved, offloaded, or made from what it needs, which is then
@@ -186,7 +186,8 @@ class Units:
         Args:
             price: Nanoseconds a byte.
             keep_boundaries: Save what other layers read.
-            offload: Offload where that is cheaper than the price.
+            copy_share: Share of the time of copies that counts, because most of it passes beside
+                operators; ``None`` for no copies.
         """
         count = len(self.units)
         flow = _Flow(2 * count + 2)
@@ -194,9 +195,10 @@ class Units:
         cheaper = []
         for number, unit in enumerate(self.units):
             kept = price * unit.bytes
-            copied = OFFLOADED in unit.states and offload and self.copying_ns(unit) < kept
-            cheaper.append(copied)
-            cost = float(self.copying_ns(unit)) if copied else kept
+            cost = kept
+            if OFFLOADED in unit.states and copy_share is not None:
+                cost = min(kept, copy_share * self.copying_ns(unit))
+            cheaper.append(cost < kept)
             gain = cost - unit.cost_ns
             fixed = keep_boundaries and unit.boundary
             if not unit.required:
