@@ -6,7 +6,8 @@ Each stack trains five ways: ``eager``; ``compiled`` without a plan, with all sa
 ``aot_eager_default_partitioner``) and with torch's own cuts (``min cut``, backend ``aot_eager``);
 and planned with all memory (``100%``) and with less (``70%``). TRL's blocks are
 compiled one by one: its budget is a share of the memory that the step takes beside parameters and
-batch, and ``compiled`` and ``min cut`` compile the blocks. Peaks are those of one step: measured by
+batch, ``compiled`` and ``min cut`` compile the blocks, and its default of gradient checkpointing is
+off. Peaks are those of one step: measured by
 ``remat_bb.torch.measure`` without a plan, and by the watch of a planned one (with gradients of
 earlier steps during the forward pass, where the trainer frees these late). ``first s`` is the time
 from the start of the trainer to the first step of the optimizer, planning included. ``step ms`` is
@@ -160,7 +161,7 @@ def _sft(model: Any, folder: str, callback: Any, options: dict[str, Any]) -> Any
     rows = [{"input_ids": row["input_ids"].tolist()} for row in sentences()]
     return SFTTrainer(
         model,
-        SFTConfig(folder, bf16=False, **options),
+        SFTConfig(folder, bf16=False, gradient_checkpointing=False, **options),
         train_dataset=datasets.Dataset.from_list(rows),
         processing_class=test_trl.tokenizer(),
         callbacks=[callback],

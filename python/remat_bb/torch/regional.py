@@ -88,8 +88,8 @@ def _call(module: Any, *arguments: Any, **options: Any) -> Any:
 class _Block:
     """The calls of one block, made by a group; calls without gradients run the original."""
 
-    def __init__(self, module: torch.nn.Module) -> None:
-        self.module = module
+    def __init__(self, module: torch.nn.Module, budget_bytes: int) -> None:
+        self.module, self.budget_bytes = module, budget_bytes
         self.group: _Group | None = None
         self.report: Report | None = None
 
@@ -103,6 +103,8 @@ class _Block:
         with plain_errors(), _compat.logs_skipped():
             found = self.group.run(self.module, *arguments, **options)
         self.report = self.group.planner.ran
+        if self.report is not None:
+            self.report.budget_bytes = self.budget_bytes
         return found
 
 
@@ -183,7 +185,8 @@ def regional(
     settings = Settings(UNLIMITED, **{"extra_bytes": 0, "accumulate": False, **options})
     if settings.copying() is not None:
         raise no_copies("blocks compiled one by one")
-    found = {name: _Block(model.get_submodule(name)) for name in block_names(model, blocks)}
+    names = block_names(model, blocks)
+    found = {name: _Block(model.get_submodule(name), allowed) for name in names}
     for name, block in found.items():
         if block.module.__dict__.get(PLACE) is not None:
             raise InvalidArgument(
@@ -330,9 +333,6 @@ class _Fit:
         made.saved_bytes = {n: plan.saved_bytes for n, plan in zip(made._blocks, plans)}
         made.overhead = _cost(plans) / max(1, plain) - 1.0
         made.graphs = len({id(plan) for plan in plans})
-        for block in self.blocks:
-            if block.report is not None:
-                block.report.budget_bytes = made.budget_bytes
 
 
 def _cost(plans: list[BlockPlan]) -> int:

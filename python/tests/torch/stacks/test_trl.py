@@ -54,10 +54,22 @@ def run(folder, share=None):
         model.zero_grad()
         budget = held + int(share * plain)
         handle = rt.regional(
-            model, batch, budget, blocks="model.layers.*", costs="roofline", threads=1, time_limit=0.4, time_limit=0.4
+            model,
+            batch,
+            budget,
+            blocks="model.layers.*",
+            costs="roofline",
+            threads=1,
+            time_limit=0.4,
         )
         plain += held
     trainer.train()
+    if handle is not None:
+        # The trainer has turned checkpointing on, and the plans replace it.
+        assert model.is_gradient_checkpointing and handle.reports[0].marked > 0
+        model.zero_grad()
+        found = held + rt.measure(lambda b: model(**b).loss, batch, repeats=0)[0]
+        assert handle.measured_bytes == found <= handle.budget_bytes
     return (losses_of(trainer), recorder.gradients), handle, plain
 
 
