@@ -19,6 +19,8 @@ from .backend import (
     plan,
 )
 from .cost import Costs, Measured, Roofline
+from .estimate import estimate, fits
+from .estimated import Estimate, Fit
 from .importer import order_graph
 from .inductor_memory import InductorEstimates
 from .knapsack import KnapsackSolver
@@ -33,6 +35,8 @@ from .step import Step
 
 __all__ = [
     "Costs",
+    "Estimate",
+    "Fit",
     "InductorEstimates",
     "KnapsackSolver",
     "Link",
@@ -50,7 +54,9 @@ __all__ = [
     "checkpoint_policies",
     "compile",
     "compile_with_budget",
+    "estimate",
     "export",
+    "fits",
     "measure",
     "measure_graph",
     "measure_link",
