@@ -22,7 +22,7 @@ from . import _compat, _compat_eager
 from .retained import REDUCED_IN_PLACE
 from .stand_ins import StandIns, optimizer_of, swapped
 from .timeline import BACKWARD, FIRST, FORWARD, OPTIMIZER, Life, Timeline
-from .workspaces import Workspaces
+from .workspaces import workspace_bytes
 
 aten = torch.ops.aten
 ENGINE_SUM = aten.add.Tensor
@@ -82,17 +82,13 @@ class Tracker(_compat.TorchDispatchMode):
         line: The timeline.
         places: The running module.
         device: The device whose memory counts.
-        workspaces: Memory that operators take besides their results.
     """
 
-    def __init__(
-        self, line: Timeline, places: Places, device: torch.device, workspaces: Workspaces
-    ) -> None:
+    def __init__(self, line: Timeline, places: Places, device: torch.device) -> None:
         super().__init__()
         self.line = line
         self.places = places
         self.device = device
-        self.workspaces = workspaces
         self._lives: dict[int, tuple[Life, weakref.ref[Any]]] = {}
         # References to a gradient that autograd's engine alone holds; None before calibrate.
         self._alone: tuple[int, int] | None = None
@@ -124,7 +120,7 @@ class Tracker(_compat.TorchDispatchMode):
         kwargs = kwargs or {}
         if function is ITEM and self.line.phase in (FIRST, OPTIMIZER):
             # A counter of steps.
-            return args[0].dtype.is_floating_point and 1.0 or 1
+            return 1.0 if args[0].dtype.is_floating_point else 1
         into = self._added_into(args) if function is ENGINE_SUM else None
         try:
             results = function(*args, **kwargs)
@@ -132,19 +128,15 @@ class Tracker(_compat.TorchDispatchMode):
             raise self._refused(function, error) from error
         if into is not None:
             self._rename(into, results)
-        start = len(self.line.events)
         for result in results if isinstance(results, (tuple, list)) else (results,):
             if isinstance(result, torch.Tensor):
                 self._note(result, function)
-        if self.line.phase in (FORWARD, BACKWARD, FIRST, OPTIMIZER):
-            size = self.workspaces.bytes(function, args, kwargs, results)
-            made = sum(size for _, size in self.line.events[start:])
-            if size > made:
-                self.line.free(
-                    self.line.allocate(
-                        size - made, self.places.present(), str(function), "workspaces"
-                    )
-                )
+        if self.device.type == "cpu" and self.line.phase in (FORWARD, BACKWARD):
+            size = workspace_bytes(function, args, results)
+            if size:
+                module = self.places.present()
+                life = self.line.allocate(size, module, str(function), "workspaces")
+                self.line.free(life)
         if function in REDUCED_IN_PLACE and results.dim() == 0:
             self._widen(results, args)
         return results
@@ -271,13 +263,12 @@ class Eager:
         modules: Mapping[str, torch.nn.Module],
         stand_ins: StandIns,
         device: torch.device,
-        workspaces: Workspaces,
     ) -> None:
         self.function = function
         self.modules = modules
         self.stand_ins = stand_ins
         self.line = Timeline()
-        self.tracker = Tracker(self.line, Places(modules), device, workspaces)
+        self.tracker = Tracker(self.line, Places(modules), device)
         self.has_optimizer = False
 
     def run(

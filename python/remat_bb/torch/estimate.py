@@ -14,7 +14,6 @@ from .eager import Eager
 from .estimated import Estimate, Fit, bytes_of
 from .stand_ins import StandIns, owners
 from .step import Step
-from .workspaces import Workspaces
 
 
 def estimate(
@@ -30,9 +29,9 @@ def estimate(
 
     The step is ``loss = model(...)``, ``loss.backward()`` and ``optimizer.step()``, with gradients
     set to ``None`` before it, as eager torch runs it. It is run on fake tensors, so operators
-    compute sizes only. Results and temporaries of composite operators are counted; memory inside of
-    a kernel (convolutions, products, fused attention) is not visible. On a GPU the memory of the
-    CUDA context and of fragmentation are not counted either.
+    compute sizes only. Results and temporaries of composite operators are counted. Memory inside of
+    a kernel is not visible: on the processor rules cover norms and convolutions, on a GPU it is not
+    counted, like the CUDA context and fragmentation.
 
     The peak holds for every step of a training run: the first step allocates the states of the
     optimizer, and later steps hold them from their start. The output of the model is dropped once
@@ -68,13 +67,11 @@ def estimate(
     target = _device(tensors, device)
     fake = next((x for x in tensors if isinstance(x, _compat.FakeTensor)), None)
     mode: Any = (
-        _compat_eager.FakeTensorMode(allow_non_fake_inputs=True)
-        if fake is None
-        else fake.fake_mode  # type: ignore[attr-defined]
+        _compat_eager.FakeTensorMode(allow_non_fake_inputs=True) if fake is None else fake.fake_mode  # type: ignore[attr-defined]
     )
     forced = device is not None or any(x.device.type == "meta" for x in tensors)
     stand_ins = StandIns(mode, target if forced else None)
-    step = Eager(function, modules, stand_ins, target, Workspaces())
+    step = Eager(function, modules, stand_ins, target)
     step.run(args, kwargs, optimizer, loss, accumulate)
     return Estimate(step.line, target)
 

@@ -133,7 +133,8 @@ class Estimate:
             lines.append(f"  {name:<{width}}  {size(value):>10}  {value / self.peak_bytes:6.1%}")
         phases = ", ".join(f"{phase} {size(value)}" for phase, value in self.peaks.items())
         lines.append(f"peaks by phase: {phases}")
-        lines.append("memory inside of kernels is not counted")
+        if self.device.type != "cpu":
+            lines.append("memory inside of kernels is not counted")
         return "\n".join(lines)
 
 

@@ -202,7 +202,9 @@ def test_an_optimizer_with_states():
     found = rt.estimate(model, inputs, optimizer)
     assert found.peak_bytes == fresh.peak_bytes and found.states_bytes == fresh.states_bytes
     for number, state in before["state"].items():
-        assert all(torch.equal(v, optimizer.state_dict()["state"][number][k]) for k, v in state.items())
+        assert all(
+            torch.equal(v, optimizer.state_dict()["state"][number][k]) for k, v in state.items()
+        )
 
 
 def test_forms_of_models_and_inputs():
