@@ -20,6 +20,8 @@ from .backend import (
     plan,
 )
 from .cost import Costs, Measured, Roofline
+from .estimate import estimate, fits
+from .estimated import Estimate, Fit
 from .importer import order_graph
 from .inductor_memory import InductorEstimates
 from .knapsack import KnapsackSolver
@@ -37,6 +39,8 @@ from .step import Step
 __all__ = [
     "Attached",
     "Costs",
+    "Estimate",
+    "Fit",
     "InductorEstimates",
     "KnapsackSolver",
     "Link",
@@ -56,7 +60,9 @@ __all__ = [
     "checkpoint_policies",
     "compile",
     "compile_with_budget",
+    "estimate",
     "export",
+    "fits",
     "measure",
     "measure_graph",
     "measure_link",
