@@ -148,6 +148,7 @@ class Tracker(_compat.TorchDispatchMode):
         key, size = storage._cdata, self._rounded(int(storage.nbytes()))
         known = self._lives.get(key)
         if known is not None:
+            known[0].kind = known[0].kind or kind
             if known[0].size == size or kind:
                 return
             # The storage was resized.

@@ -56,7 +56,7 @@ class Estimate:
             for life, size in line.events
             if size >= 0 and life.phase == FIRST and life.kind == "optimizer states"
         ]
-        held = [life for life, _ in line.events if life.phase == BEFORE]
+        held = [life for life, size in line.events if size >= 0 and life.phase == BEFORE]
         added = sum(life.size for life in fresh)
         self.states_bytes = added + sum(x.size for x in held if x.kind == "optimizer states")
         self.before_bytes = found[BEFORE].bytes - (self.states_bytes - added)

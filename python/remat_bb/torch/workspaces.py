@@ -55,8 +55,7 @@ def _batch_norm_backward(arguments: Any, results: Any) -> int:
         )
         if fits and x.is_contiguous(memory_format=form):
             if gradient.is_contiguous(memory_format=form):
-                sums = 0 if x.dim() > 2 and form is torch.contiguous_format else 2
-                return (_bytes(x) if made else 0) + sums * x.shape[1] * x.element_size()
+                return _bytes(x) if made else 2 * x.shape[1] * x.element_size()
     return x.shape[1] * x.element_size()
 
 
@@ -96,7 +95,10 @@ def _convolution_backward(arguments: Any, results: Any) -> int:
     made = sum(_bytes(part) for part in results if part is not None)
     kernel = _blocked(weight, (0, 1), groups)
     if arguments[7] or not _is_blocked(x):
-        return kernel
+        # With other layouts, weights of one channel for each group are spread over whole blocks.
+        alone = groups > 1 and weight.shape[1] == 1 and math.prod(weight.shape[2:]) > 1
+        bias = weight.shape[0] * weight.element_size()
+        return BLOCK * BLOCK * _bytes(weight) + _bytes(weight) + bias if alone else kernel
     own = _bytes(x) if mask[0] else 0
     outer = _blocked(gradient, (1,), groups)
     inner = 0 if x.shape[1] <= PLAIN_CHANNELS else _blocked(x, (1,), groups)
