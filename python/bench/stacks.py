@@ -310,6 +310,15 @@ def trained(stack: str, way: str) -> tuple[Run, dict[str, Any]]:
     return run, cells
 
 
+def _others(place: Path, ran: set[str]) -> list[dict[str, Any]]:
+    """Rows of a file for other stacks than those that ran."""
+    if not place.exists():
+        return []
+    with place.open(newline="") as file:
+        lines = [line for line in file if not line.startswith("#")]
+    return [row for row in csv.DictReader(lines) if row["stack"] not in ran]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=[""], help="words in names of stacks")
@@ -332,6 +341,8 @@ def main() -> None:
             cells["equal"] = "yes" if runs[way].equals(runs["compiled"]) else "no"
             print(cells, flush=True)
             rows.append(cells)
+    # Rows of stacks that did not run stay in the file.
+    rows = _others(options.out, {row["stack"] for row in rows}) + rows
     with options.out.open("w", newline="") as file:
         file.write(header())
         table = csv.DictWriter(file, FIELDS, lineterminator="\n")
