@@ -49,7 +49,7 @@ def shard(rank: int, port: int, folder: str, kind: str) -> None:
     begin(rank, port)
     half = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     policy = half if kind == "mixed" else MixedPrecisionPolicy()
-    # Eager dropout in bfloat16 rounds otherwise than the traced one, with a plan or without.
+    # With dropout the gradients differ from eager mode in some bits; the reason is not known.
     dropout = 0.0 if kind == "mixed" else 0.1
     plain = Uneven() if kind == "uneven" else Mlp(width=96, depth=6, dropout=dropout)
     planned = copy.deepcopy(plain)
