@@ -3,8 +3,6 @@
 import copy
 import gc
 import json
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -321,47 +319,3 @@ def test_errors_name_argument_and_remedy():
     with pytest.raises(remat_bb.RematError):
         rt.estimate(model, (torch.randn(3, 4),))
     assert not isinstance(model.inner.weight, _compat.FakeTensor), "restored after an error"
-
-
-FILE = """
-import torch
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(64, 64)
-    def forward(self, x):
-        return self.layer(x).relu().sum()
-
-def step():
-    with torch.device("meta"):
-        return Net(), (torch.empty(32, 64),), torch.optim.AdamW
-
-def wrong():
-    return 3
-"""
-
-
-def command(*words):
-    done = subprocess.run(
-        [sys.executable, "-m", "remat_bb", "fits", *words], capture_output=True, text=True
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_the_command(tmp_path):
-    file = tmp_path / "net.py"
-    file.write_text(FILE)
-    code, out, _ = command(f"{file}:step", "--budget", "1GiB", "--json")
-    found = json.loads(out)
-    assert code == 0 and found["status"] == "fits" and found["budget_bytes"] == 2**30
-    assert found["peak_memory_bytes"] == sum(found["breakdown"].values())
-    for key in "objective bound gap bound_scope seconds nodes lp_iterations".split():
-        assert key in found
-    code, out, _ = command(f"{file}:step", "--budget", "10KiB")
-    assert code == 3 and "does not fit" in out and "optimizer states" in out
-    code, out, err = command(f"{file}:wrong", "--budget", "1GiB", "--json")
-    assert code == 2 and json.loads(out)["status"] == "error" and "(model, inputs)" in err
-    assert command(f"{file}:nobody", "--budget", "1GiB")[0] == 2
-    assert command(f"{file}:step")[0] == 2
