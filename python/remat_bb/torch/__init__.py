@@ -28,7 +28,7 @@ from .knapsack import KnapsackSolver
 from .latest import reports
 from .link import Link, measure_link
 from .live import measure_graph
-from .partition import UnsupportedGraph
+from .opaque import UnsupportedGraph
 from .planner import Report, Settings
 from .purity import pure
 from .regional import Regional, regional

@@ -129,16 +129,6 @@ def fsdp_refusal(parameter: Any, group: Any) -> str | None:
     return None
 
 
-def hand_on_state(source: torch.nn.Module, copy: torch.nn.Module) -> None:
-    """Makes methods of ``fully_shard`` work on a second module that shares the first one's
-    state."""
-    from torch.distributed._composable_state import _insert_module_state
-
-    state = fsdp_state(source)
-    if state is not None and fsdp_state(copy) is None:
-        _insert_module_state(copy, state)
-
-
 def ddp_bucket_bytes(module: Any) -> int:
     """Bytes of the buckets in which a DistributedDataParallel averages gradients."""
     return sum(p.nbytes for p in module.parameters() if p.requires_grad)

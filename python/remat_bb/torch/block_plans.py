@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from .. import _native
 from .._solve import solve
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
@@ -117,12 +115,3 @@ def sizes(instance: _native.Instance) -> list[tuple[str, int]]:
     document = instance.to_dict()
     found = [(node["name"], node.get("output_bytes", 0)) for node in document["nodes"]]
     return [("", document.get("fixed_bytes", 0)), *found]
-
-
-def distinct_storages(tensors: Iterator[torch.Tensor]) -> int:
-    """Bytes of some tensors; each storage counts once."""
-    found: dict[int, int] = {}
-    for tensor in tensors:
-        storage = tensor.untyped_storage()
-        found[storage._cdata] = storage.nbytes()
-    return sum(found.values())

@@ -69,6 +69,11 @@ def storage_bytes(value: Any) -> int:
     return -(-size // 512) * 512 if value.device.type == "cuda" else size
 
 
+def distinct_bytes(tensors: Iterable[torch.Tensor]) -> int:
+    """Bytes that the allocator takes for some tensors; each storage counts once."""
+    return sum({x.untyped_storage()._cdata: storage_bytes(x) for x in tensors}.values())
+
+
 class Joint:
     """A joint graph, read for planning.
 
@@ -355,12 +360,8 @@ class Joint:
     def input_bytes(self) -> int:
         """Bytes of the graph's inputs: parameters, buffers and batch; shared storage counts
         once."""
-        seen: dict[int, int] = {}
-        for node in self.primals:
-            value = node.meta.get("val")
-            if isinstance(value, torch.Tensor):
-                seen[value.untyped_storage()._cdata] = storage_bytes(value)
-        return sum(seen.values())
+        values = (node.meta.get("val") for node in self.primals)
+        return distinct_bytes(value for value in values if isinstance(value, torch.Tensor))
 
 
 def _is_symbolic(value: Any) -> bool:

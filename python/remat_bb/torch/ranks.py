@@ -22,7 +22,7 @@ from . import _compat
 SAME = "run the same model with batches of equal sizes on all ranks"
 
 
-def _exchanged(value: Any) -> list[Any]:
+def exchanged(value: Any) -> list[Any]:
     """The values of all ranks."""
     found: list[Any] = [None] * distributed.get_world_size()
     with _compat.unset_fake_temporarily():
@@ -77,7 +77,7 @@ class Ranks:
 
     def worst(self, size: int) -> int:
         """The largest value of all ranks."""
-        return max(_exchanged(size)) if self.active else size
+        return max(exchanged(size)) if self.active else size
 
     @contextmanager
     def meeting(self) -> Iterator[None]:
@@ -88,7 +88,7 @@ class Ranks:
         except Exception as error:
             if self.active and not self._met:
                 self._met = True
-                _exchanged({"error": f"{type(error).__name__}: {error}"})
+                exchanged({"error": f"{type(error).__name__}: {error}"})
             raise
 
     def check(self, instance: _native.Instance, budget: int, fixed: int) -> int:
@@ -111,7 +111,7 @@ class Ranks:
         lines = lines_of(instance)
         claim = {"graph": _digest(lines), "free": budget - fixed}
         claim["torch"] = torch.__version__
-        claims = _exchanged(claim)
+        claims = exchanged(claim)
         for rank, each in enumerate(claims):
             if "error" in each:
                 raise RematError(f"rank {rank} has no plan: {each['error']}", remedy=SAME)
@@ -127,7 +127,7 @@ class Ranks:
 
     def _raise_other_graph(self, lines: list[list[Any]]) -> None:
         own = _difference(_from_first(lines), lines)
-        reasons = _exchanged(own)
+        reasons = exchanged(own)
         rank = next(rank for rank, reason in enumerate(reasons) if reason is not None)
         raise RematError(
             f"rank {rank} compiles another graph than rank 0: {reasons[rank]}", remedy=SAME
@@ -174,7 +174,7 @@ class Ranks:
             "the plan": _digest([list(step) for step in plan.steps]),
             "the generated code": _digest(code),
         }
-        claims = _exchanged(parts)
+        claims = exchanged(parts)
         for rank, each in enumerate(claims):
             for part, digest in each.items():
                 if digest != claims[0][part]:

@@ -21,8 +21,9 @@ from . import _compat
 from .amounts import amount
 from .attach import PLACE
 from .backend import _backend, measure
-from .block_plans import BlockPlan, choices, distinct_storages, plan_within, sizes
+from .block_plans import BlockPlan, choices, plan_within, sizes
 from .fusion import FusionPlanner
+from .partition import distinct_bytes
 from .planner import Planner, Report, Settings, no_copies
 from .region import Region
 from .sac import block_names
@@ -48,7 +49,11 @@ class _Chosen:
 
     def _solved(
         self, instance: _native.Instance, budget: int, share: float, starts: Any = ()
-    ) -> _native.Plan:
+    ) -> tuple[_native.Plan, str | None]:
+        plan = self._choice_for(instance)
+        return plan, plan.status
+
+    def _choice_for(self, instance: _native.Instance) -> _native.Plan:
         settings: Settings = self.settings  # type: ignore[attr-defined]
         options = {"threads": settings.threads, **settings.effort(instance)}
         if self.choice is None:
@@ -215,7 +220,7 @@ def _gradients(model: torch.nn.Module, accumulate: bool) -> Iterator[int]:
     for parameter in lacking:
         parameter.grad = torch.zeros_like(parameter)
     try:
-        yield distinct_storages(p.grad for p in trained if p.grad is not None and not p.is_cuda)
+        yield distinct_bytes(p.grad for p in trained if p.grad is not None and not p.is_cuda)
     finally:
         for parameter in lacking:
             parameter.grad = None
@@ -242,7 +247,7 @@ class _Fit:
         self.blocks = list(made._blocks.values())
         # The counter of a GPU has its tensors itself.
         on_host = (x for x in _tensors(model, inputs) if not x.is_cuda)
-        self.fixed = beside + distinct_storages(on_host)
+        self.fixed = beside + distinct_bytes(on_host)
         self.groups: dict[int, _Group] = {}
 
     def run(self) -> None:

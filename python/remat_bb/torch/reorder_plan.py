@@ -9,7 +9,8 @@ from ._compat import fx
 from .cost import Costs
 from .flow import Flow, Operator
 from .memory import STATE_COPIES, Tally, side_peaks, sides
-from .partition import UnsupportedGraph, storage_bytes
+from .opaque import UnsupportedGraph
+from .partition import storage_bytes
 from .reorder import reorder, reordered
 from .rewrite import Rewritten
 

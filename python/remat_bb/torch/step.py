@@ -136,7 +136,8 @@ def step_of(function: Callable[..., Any], planner: Planner, make: Make) -> Step:
     if not isinstance(function, torch.nn.Module):
         return Step(function, planner, make)
     # Classes of ``fully_shard`` make objects of other classes when they are called.
-    made: Any = object.__new__(_class_of(type(function)))
+    kind: Any = type(function)
+    made: Any = object.__new__(_class_of(kind))
     made.__init__(function, planner, make)
     return made  # type: ignore[no-any-return]
 

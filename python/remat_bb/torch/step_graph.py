@@ -18,7 +18,8 @@ from ._compat import fx
 from .calls import arguments_of, hinted_bytes, nodes_in, storage_key
 from .cost import Costs
 from .link import Link
-from .partition import Call, UnsupportedGraph
+from .opaque import UnsupportedGraph
+from .partition import Call
 from .purity import is_known
 
 NO_LAYER = -1
@@ -197,7 +198,8 @@ class StepGraph:
                 runs[-1].append(k)
             elif runs[-1]:
                 runs.append([])
-        return set(max(runs, key=len))
+        longest = max(runs, key=len)
+        return set(longest)
 
     def _is_taggable(self, k: int) -> bool:
         return self.is_call[k] and not self.backward[k] and not self.module[k].startswith(HEAD)

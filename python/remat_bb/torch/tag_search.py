@@ -335,7 +335,7 @@ class TagSearch:
                 if state != now[k] and self._open(state):
                     trials.append((self._spent(k, state) / unit.bytes, k, state))
         trials.sort()
-        found = []
+        found: list[list[str]] = []
         kinds: set[tuple[tuple[str, ...], str]] = set()
         for _, k, state in trials:
             if len(found) >= self.tuning.trials:
@@ -360,14 +360,3 @@ def _order(start: Start) -> tuple[int, int]:
 
 def _excess(start: Start) -> tuple[int, int]:
     return start.executed.peak_bytes, start.executed.time_ns
-
-
-def best_tags(step: StepGraph, budget: int, search: TagSearch | None = None) -> Found:
-    """The cheapest tags within a budget: see :meth:`TagSearch.best`.
-
-    Args:
-        step: The step.
-        budget: Bytes of the counted peak.
-        search: Starts from an earlier call.
-    """
-    return (search or TagSearch(step, Link.of("pcie4"))).best(budget)

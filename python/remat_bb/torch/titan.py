@@ -31,14 +31,18 @@ from ._compat import fx
 from .amounts import amount
 from .cost import Costs, Measured, Roofline
 from .link import Link
+from .ranks import exchanged
 from .step_graph import StepGraph, name_gradient_sums
 from .tag_replay import Layout, Tags
 from .tag_search import Found, TagSearch
 from .titan_tags import as_executed, copied, put, taken
 
 try:
-    from torchtitan.experiments.graph_trainer import configs, registry
-    from torchtitan.tools.logging import logger
+    from torchtitan.experiments.graph_trainer import (  # type: ignore[import-not-found]
+        configs,
+        registry,
+    )
+    from torchtitan.tools.logging import logger  # type: ignore[import-not-found]
 except ImportError as error:
     raise errors.InvalidArgument(
         f"torchtitan: its graph trainer cannot be imported: {error}",
@@ -106,7 +110,7 @@ def with_budget(config: Any, budget: int | str = "", **options: Any) -> Any:
 @functools.cache
 def _registries() -> list[Any]:
     """Modules with torchtitan's configurations of the graph trainer."""
-    import torchtitan.experiments.graph_trainer as home
+    import torchtitan.experiments.graph_trainer as home  # type: ignore[import-not-found]
 
     found = []
     for each in pkgutil.iter_modules(home.__path__):
@@ -183,7 +187,7 @@ def rivals(
         step: The same graph, read.
         copies: False leaves out the policy that copies to the host.
     """
-    found = {}
+    found: dict[str, Tags] = {}
     for name in RIVALS:
         if name not in registry.MEMORY_POLICY_REGISTRY or (name == RIVALS[-1] and not copies):
             continue
@@ -259,9 +263,7 @@ def _check_ranks(found: Found, config: Any) -> None:
     if _processes() == 1 or config.parallelism.pipeline_parallel_degree > 1:
         return
     own = tuple(sorted(found.tags.items()))
-    every: list[Any] = [None] * _processes()
-    torch.distributed.all_gather_object(every, hash_of(own))
-    if len(set(every)) > 1:
+    if len(set(exchanged(hash_of(own)))) > 1:
         raise errors.RematError(
             "ranks found different tags, so their collectives would not meet: they traced "
             "different graphs",

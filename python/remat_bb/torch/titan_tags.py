@@ -84,8 +84,10 @@ def executed_graph(
     gm: fx.GraphModule, step: StepGraph, tags: Tags, layout: Layout
 ) -> fx.GraphModule:
     """The graph that torchtitan's passes build of tags, as a copy."""
-    from torchtitan.experiments.graph_trainer.cpu_offload import apply_cpu_offload_pass
-    from torchtitan.experiments.graph_trainer.selective_activation_remat import (
+    from torchtitan.experiments.graph_trainer.cpu_offload import (  # type: ignore[import-not-found]
+        apply_cpu_offload_pass,
+    )
+    from torchtitan.experiments.graph_trainer.selective_activation_remat import (  # type: ignore[import-not-found]
         selective_activation_remat_pass,
     )
 
