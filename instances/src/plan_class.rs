@@ -257,7 +257,8 @@ impl ClassRules {
     /// Returns whether a node may run again in a stage, by the rules for single nodes.
     pub fn may_start(&self, node: u32, stage: u32) -> bool {
         let is_in_time = stage >= self.first_backward && self.decision(node).is_some();
-        is_in_time && self.place(node).is_none_or(|place| place == stage)
+        let is_wanted = !self.needs_reader(node, stage) || !self.forward_readers(node).is_empty();
+        is_in_time && is_wanted && self.place(node).is_none_or(|place| place == stage)
     }
 
     /// Readers of a node's run in the forward pass, by-products' readers included, ascending. Empty

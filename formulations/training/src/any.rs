@@ -177,8 +177,12 @@ trait StageFormulation: Debug + Send + Sync {
         None
     }
     fn instance(&self) -> &Arc<Instance>;
-    fn layout(&self) -> Option<&Arc<Layout>>;
-    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)>;
+    fn layout(&self) -> Option<&Arc<Layout>> {
+        None
+    }
+    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
+        None
+    }
     fn too_small(&self, budget_bytes: u64) -> Option<String>;
     /// The program's schedule with the stored sets of a schedule of first implementations.
     fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule>;
@@ -202,10 +206,6 @@ impl StageFormulation for CheckmateFormulation {
 
     fn layout(&self) -> Option<&Arc<Layout>> {
         self.layers()
-    }
-
-    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
-        None
     }
 
     fn too_small(&self, budget_bytes: u64) -> Option<String> {
@@ -239,14 +239,6 @@ impl StageFormulation for ClassFormulation {
 
     fn instance(&self) -> &Arc<Instance> {
         self.instance()
-    }
-
-    fn layout(&self) -> Option<&Arc<Layout>> {
-        None
-    }
-
-    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
-        None
     }
 
     fn too_small(&self, budget_bytes: u64) -> Option<String> {

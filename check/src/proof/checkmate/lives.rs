@@ -17,16 +17,12 @@ pub struct LifeExclusions {
 }
 
 impl LifeExclusions {
-    /// Excludes only nodes that are never recomputed, and what the rules of a class forbid.
+    /// Excludes nodes that are never recomputed, and starts that the rules of a class forbid.
     pub fn none(graph: &Graph) -> Self {
         let len = graph.len();
         let may_start = |node: usize, stage: usize| {
             let rules = graph.rules.as_ref();
-            let permits = |rules: &ClassRules| {
-                let [node, stage] = [node as u32, stage as u32];
-                let idle = rules.forward_readers(node).is_empty();
-                rules.may_start(node, stage) && !(idle && rules.needs_reader(node, stage))
-            };
+            let permits = |rules: &ClassRules| rules.may_start(node as u32, stage as u32);
             graph.recomputable[node] && rules.is_none_or(permits)
         };
         let all = (0..len).flat_map(|node| (0..len).map(move |stage| (node, stage)));

@@ -2,11 +2,11 @@
 
 use super::graph::ClassGraph;
 use super::landscape::ClassLandscape;
+use super::replay::ClassReplay;
 use crate::bound;
-use crate::checkmate::CheckmateGraph;
 use crate::checkmate::interval::{Interval, IntervalPoint, tree_proof};
+use crate::checkmate::{CheckmateGraph, start_of};
 use crate::life::layers::Layered;
-use crate::life::proof;
 use crate::written::planned;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::Instance;
@@ -14,15 +14,12 @@ use remat_instances::plan_class::NoClass;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_instances::{ClassRules, PlanClass};
-use remat_search::anneal::{Found, Landscape, Walk};
+use remat_search::anneal::Found;
 use remat_search::{
     BoundProof, Formulation, Heuristic, Problem, Settings, SolveError, Start, Watch,
 };
 use remat_solver::price::TreeProof;
 use std::sync::Arc;
-
-/// Nodes up to which decisions are searched; the relaxation has rows over all tensors.
-const SEARCH_NODE_LIMIT: usize = 20_000;
 
 /// The plans that a bound of a class covers.
 pub fn class_scope(class: PlanClass) -> &'static str {
@@ -64,13 +61,17 @@ impl ClassFormulation {
 
     /// The plan of the class that saves what a schedule keeps behind the last forward readers.
     pub fn projected(&self, schedule: &CheckmateSchedule, budget_bytes: u64) -> CheckmateSchedule {
-        let landscape = self.landscape(budget_bytes);
-        let retained = landscape.walk(&schedule.retained.to_bits()).retained();
+        let graph = self.graph(budget_bytes);
+        let retained = ClassReplay::of(&graph, &schedule.retained.to_bits()).retained();
         CheckmateSchedule::cheapest(&self.instance, retained)
     }
 
+    fn graph(&self, budget_bytes: u64) -> ClassGraph {
+        ClassGraph::new(&self.instance, &self.rules, budget_bytes)
+    }
+
     fn landscape(&self, budget_bytes: u64) -> ClassLandscape {
-        ClassLandscape::new(ClassGraph::new(&self.instance, &self.rules, budget_bytes))
+        ClassLandscape::new(self.graph(budget_bytes))
     }
 }
 
@@ -87,44 +88,13 @@ impl Formulation for ClassFormulation {
         budget_bytes: u64,
         starts: &'a [CheckmateSchedule],
     ) -> Result<Start<ClassProblem<'a>>, SolveError> {
-        let instance = &*self.instance;
-        let bound = match bound::knapsack_bound(instance, budget_bytes) {
-            Ok(bound) => bound.cost,
-            Err(small) => {
-                return Ok(Start::Infeasible {
-                    because: small.to_string(),
-                    proof: Some(proof::too_small::<CheckmateGraph>(
-                        instance,
-                        budget_bytes,
-                        small.node,
-                    )),
-                });
-            }
-        };
-        let everything = CheckmateSchedule::checkpoint_all(instance);
-        let replay = simulate::checkmate(instance, &everything)?;
-        if replay.peak_bytes <= budget_bytes {
-            return Ok(Start::Optimal {
-                schedule: everything,
-                replay,
-                proof: Some(proof::trivial::<CheckmateGraph>(
-                    instance,
-                    budget_bytes,
-                    instance.base_cost(),
-                )),
-            });
-        }
-        if instance.len() > SEARCH_NODE_LIMIT {
-            return Ok(Start::TooLarge(bound));
-        }
-        let problem = ClassProblem {
+        start_of(&self.instance, budget_bytes, |everything| ClassProblem {
             formulation: self,
             budget_bytes,
             starts,
-            everything: everything.retained.to_bits(),
+            everything,
             landscape: self.landscape(budget_bytes),
-        };
-        Ok(Start::Open(problem, bound))
+        })
     }
 
     fn heuristic(
@@ -165,10 +135,10 @@ pub struct ClassProblem<'a> {
 impl ClassProblem<'_> {
     /// The plan of the class with the decisions of some retained sets, if it fits.
     fn projected(&self, retained: &BitMatrix) -> Option<Found> {
-        let walk = self.landscape.walk(retained);
-        (walk.excess() == 0.0).then(|| Found {
-            cost: walk.cost(),
-            retained: walk.retained(),
+        let replay = ClassReplay::of(&self.landscape.graph, retained);
+        (replay.excess == 0.0).then(|| Found {
+            cost: replay.cost,
+            retained: replay.retained(),
         })
     }
 }
@@ -214,7 +184,7 @@ impl Problem for ClassProblem<'_> {
 
     fn near(&self, program: &CheckmateGraph, point: &IntervalPoint, threshold: f64) -> BitMatrix {
         let rounded = point.rounded(program, threshold);
-        self.landscape.walk(&rounded).retained()
+        ClassReplay::of(&self.landscape.graph, &rounded).retained()
     }
 
     fn columns(&self, program: &CheckmateGraph, found: &Found) -> Vec<Interval> {
@@ -225,7 +195,7 @@ impl Problem for ClassProblem<'_> {
 
     fn judge(&self, found: Found) -> Result<(CheckmateSchedule, Replay), ReplayError> {
         // What the search found may come from sets of several plans.
-        let retained = self.landscape.walk(&found.retained).retained();
+        let retained = ClassReplay::of(&self.landscape.graph, &found.retained).retained();
         judged(&self.formulation.instance, retained)
     }
 

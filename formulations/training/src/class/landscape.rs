@@ -41,7 +41,7 @@ impl ClassLandscape {
     fn price_of(&self, nodes: &[u32]) -> Option<f64> {
         let sum = |of: &[u64]| nodes.iter().map(|k| of[*k as usize]).sum::<u64>() as f64;
         let bytes = sum(&self.graph.bytes);
-        (bytes > 0.0).then(|| sum(&self.graph.again) / bytes)
+        (bytes > 0.0).then(|| sum(&self.graph.cost_again) / bytes)
     }
 
     /// Retained sets of decisions that fit: the cheapest for their bytes are dropped, as many as
@@ -105,7 +105,7 @@ impl Landscape for ClassLandscape {
     fn mean_cost(&self) -> f64 {
         let decisions = self.graph.rules.decisions();
         let all = decisions.iter().flatten();
-        let sum: u64 = all.map(|k| self.graph.again[*k as usize]).sum();
+        let sum: u64 = all.map(|k| self.graph.cost_again[*k as usize]).sum();
         sum as f64 / decisions.len().max(1) as f64
     }
 
@@ -123,15 +123,13 @@ impl Landscape for ClassLandscape {
     }
 
     fn walk<'g>(&'g self, start: &BitMatrix) -> ClassWalk<'g> {
-        let mut walk = ClassWalk {
+        ClassWalk {
             landscape: self,
             dropped: self.graph.dropped(start),
-            now: ClassReplay::new(&self.graph),
+            now: ClassReplay::of(&self.graph, start),
             trial: ClassReplay::new(&self.graph),
             tried: None,
-        };
-        walk.now.run(&walk.dropped);
-        walk
+        }
     }
 }
 

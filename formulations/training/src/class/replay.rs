@@ -43,6 +43,13 @@ impl<'g> ClassReplay<'g> {
         }
     }
 
+    /// The replay of the plan with the decisions of some retained sets.
+    pub fn of(graph: &'g ClassGraph, retained: &BitMatrix) -> Self {
+        let mut replay = ClassReplay::new(graph);
+        replay.run(&graph.dropped(retained));
+        replay
+    }
+
     /// Replays decisions: `dropped` by decision.
     pub fn run(&mut self, dropped: &[bool]) {
         self.set_places(dropped);
@@ -57,7 +64,7 @@ impl<'g> ClassReplay<'g> {
     fn set_places(&mut self, dropped: &[bool]) {
         let graph = self.graph;
         self.place.fill(NONE);
-        self.cost = graph.base;
+        self.cost = graph.base_cost();
         // Readers have larger numbers.
         for node in (0..graph.rules.first_backward() as usize).rev() {
             let decision = graph.rules.decision(node as u32);
@@ -72,7 +79,7 @@ impl<'g> ClassReplay<'g> {
                 continue;
             }
             self.place[node] = graph.rules.place(node as u32).unwrap_or(first);
-            self.cost += graph.again[node];
+            self.cost += graph.cost_again[node];
         }
     }
 

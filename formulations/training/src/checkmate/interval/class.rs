@@ -88,10 +88,8 @@ impl CheckmateGraph {
     pub(super) fn exclude_by_class(&self, exclusions: &mut Exclusions) {
         let Some(rules) = &self.rules else { return };
         for node in 0..self.len() as u32 {
-            let has_reader = !rules.forward_readers(node).is_empty();
             for stage in self.stages_again(node as usize) {
-                let idle = !has_reader && rules.needs_reader(node, stage);
-                if idle || !rules.may_start(node, stage) {
+                if !rules.may_start(node, stage) {
                     exclusions.exclude_start(node, stage, 0);
                 }
             }
