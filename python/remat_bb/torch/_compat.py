@@ -67,6 +67,7 @@ with quiet_import("torch.utils.flop_counter"):
 import torch._dynamo.config as dynamo_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 import torch.fx as fx  # noqa: E402
+from torch._dispatch.python import no_python_dispatcher  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.backends.debugging import boxed_nop  # noqa: E402
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported  # noqa: E402
@@ -169,6 +170,7 @@ __all__ = [
     "logs_skipped",
     "make_graph_module",
     "must_recompute",
+    "no_python_dispatcher",
     "output_descriptors",
     "partition_region",
     "run_and_save_rng_state",

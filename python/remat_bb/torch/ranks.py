@@ -22,10 +22,21 @@ from . import _compat
 SAME = "run the same model with batches of equal sizes on all ranks"
 
 
+@contextmanager
+def _outside_tracing() -> Iterator[None]:
+    """Calls real collectives in the block while a graph is traced.
+
+    Under torch's dispatcher in Python a call holds the interpreter's lock while it waits for gloo's
+    threads. These need the lock to free tensors, and both would wait for ever.
+    """
+    with _compat.unset_fake_temporarily(), _compat.no_python_dispatcher():
+        yield
+
+
 def exchanged(value: Any) -> list[Any]:
     """The values of all ranks."""
     found: list[Any] = [None] * distributed.get_world_size()
-    with _compat.unset_fake_temporarily():
+    with _outside_tracing():
         distributed.all_gather_object(found, value)
     return found
 
@@ -33,7 +44,7 @@ def exchanged(value: Any) -> list[Any]:
 def _from_first(value: Any) -> Any:
     """The first rank's value."""
     found = [value]
-    with _compat.unset_fake_temporarily():
+    with _outside_tracing():
         distributed.broadcast_object_list(found, src=0)
     return found[0]
 
