@@ -79,7 +79,9 @@ def test_entry_point_is_found_and_errors_name_the_options(tmp_path):
     (metadata / "entry_points.txt").write_text(
         f"[torch_dynamo_backends]\n{name} = {target.strip(chr(34))}\n"
     )
-    path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    # The tests run with an installed package or with the sources, whichever was imported here.
+    package = Path(remat_bb.__file__).parents[1]
+    path = os.pathsep.join([str(tmp_path), str(package), os.environ.get("PYTHONPATH", "")])
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         capture_output=True,
