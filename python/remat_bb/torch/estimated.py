@@ -104,7 +104,7 @@ class Estimate:
         Raises:
             RematError: the step cannot be planned.
         """
-        return max(self._optimizer_bytes, self.recomputation.least().peak_memory_bytes)
+        return max(self.optimizer_bytes, self.recomputation.least().peak_memory_bytes)
 
     def costs(self, shares: Sequence[float] = SHARES) -> dict[str, float | None]:
         """Extra time of recomputation within shares of the planned step's peak.
@@ -123,12 +123,13 @@ class Estimate:
         whole = self.recomputation.instance().peak_memory_bytes
         for share in shares:
             budget = int(share * whole)
-            plan = self.recomputation.within(budget) if budget >= self._optimizer_bytes else None
+            plan = self.recomputation.within(budget) if budget >= self.optimizer_bytes else None
             found[f"{share:.0%}"] = None if plan is None else plan.overhead
         return found
 
     @property
-    def _optimizer_bytes(self) -> int:
+    def optimizer_bytes(self) -> int:
+        """Peak of the optimizer's steps in bytes, 0 without an optimizer."""
         return max(self.peaks.get(phase, 0) for phase in (FIRST, OPTIMIZER))
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,10 +207,10 @@ class Fit:
         words = (
             f"does not fit: {size(found.peak_bytes)} exceed {budget} by {size(-self.spare_bytes)}"
         )
-        if found._optimizer_bytes > self.budget_bytes:
+        if found.optimizer_bytes > self.budget_bytes:
             return (
                 f"{words}; recomputation does not help, because the optimizer's step takes "
-                f"{size(found._optimizer_bytes)}"
+                f"{size(found.optimizer_bytes)}"
             )
         return f"{words}; with_recomputation() tells if a plan fits"
 
@@ -221,14 +222,14 @@ class Fit:
             RematError: the step cannot be planned.
         """
         found = self.estimate
-        if found._optimizer_bytes > self.budget_bytes:
+        if found.optimizer_bytes > self.budget_bytes:
             return None
         return found.recomputation.within(self.budget_bytes)
 
     def with_recomputation(self) -> str:
         """The text of this answer with the result of :meth:`plan` and the least budget."""
         words = str(self).partition("; with_recomputation")[0]
-        if self or self.estimate._optimizer_bytes > self.budget_bytes:
+        if self or self.estimate.optimizer_bytes > self.budget_bytes:
             return words
         size = _native.format_bytes
         least = f"the least budget is {size(self.estimate.least_budget_bytes)}"
