@@ -272,10 +272,28 @@ def test_budgets():
     assert fit and str(fit).startswith("fits: ") and "are free" in str(fit)
     small = rt.fits(model, inputs, found.peak_bytes - 1000)
     assert small.spare_bytes == -1000 and "exceed" in str(small) and "recomputation" in str(small)
-    assert "frees activations only" in str(rt.fits(model, inputs, 1000))
+    step = rt.fits(model, inputs, 1000, torch.optim.AdamW)
+    assert step.plan() is None and "optimizer's step takes" in step.with_recomputation()
     for wrong in ("many", -3, "80%", "cpu", None):
         with pytest.raises(remat_bb.errors.InvalidBudget, match="budget"):
             rt.fits(model, inputs, wrong)
+
+
+def test_recomputation():
+    """The planned step keeps a budget that the eager step exceeds, states of AdamW included."""
+    with torch.device("meta"):
+        model, inputs = Net(), (torch.empty(1024, 96),)
+    found = rt.estimate(model, inputs, torch.optim.AdamW, device="cpu")
+    budget = int(0.8 * found.peak_bytes)
+    fit = found.fits(budget)
+    assert not fit and fit.plan().peak_memory_bytes <= budget
+    assert "with recomputation it fits" in fit.with_recomputation()
+    assert fit.plan().overhead > 0
+    assert found.optimizer_bytes <= found.least_budget_bytes <= budget
+    costs = found.costs([1.0, 0.8, 0.01])
+    assert costs["100%"] == 0.0 < costs["80%"] and costs["1%"] is None
+    assert found.recomputation.instance().fixed_bytes == found.before_bytes + found.states_bytes
+    assert all(p.is_meta for p in model.parameters())
 
 
 class Values(nn.Module):
