@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 import remat_bb
 import remat_bb.torch as rt
+from remat_bb import _fits
 from remat_bb.torch import _compat
 from remat_bb.torch.cost import peak_bytes
 
@@ -361,16 +362,15 @@ def wrong():
 """
 
 
-def command(*words):
-    done = subprocess.run(
-        [sys.executable, "-m", "remat_bb", "fits", *words], capture_output=True, text=True
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_the_command(tmp_path):
+def test_the_command(tmp_path, capsys):
     file = tmp_path / "net.py"
     file.write_text(FILE)
+
+    def command(*words):
+        assert _fits.takes(["fits", *words])
+        code = _fits.main(list(words))
+        return code, *capsys.readouterr()
+
     code, out, _ = command(f"{file}:step", "--budget", "1GiB", "--json")
     found = json.loads(out)
     assert code == 0 and found["status"] == "fits" and found["budget_bytes"] == 2**30
@@ -382,4 +382,15 @@ def test_the_command(tmp_path):
     code, out, err = command(f"{file}:wrong", "--budget", "1GiB", "--json")
     assert code == 2 and json.loads(out)["status"] == "error" and "(model, inputs)" in err
     assert command(f"{file}:nobody", "--budget", "1GiB")[0] == 2
-    assert command(f"{file}:step")[0] == 2
+    assert command(f"{tmp_path}/other.py:step", "--budget", "1GiB")[0] == 2
+    with pytest.raises(SystemExit, match="2"):
+        command(f"{file}:step")
+
+
+def test_the_command_of_the_wheel(tmp_path):
+    file = tmp_path / "net.py"
+    file.write_text(FILE)
+    words = [sys.executable, "-m", "remat_bb", "fits", f"{file}:step", "--budget", "1GiB"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("fits: "), done.stderr
+    assert not _fits.takes(["fits", "graph.json"]), "graphs are for the command in Rust"
