@@ -26,7 +26,7 @@ from .workspaces import workspace_bytes
 
 aten = torch.ops.aten
 ENGINE_SUM = aten.add.Tensor
-GROUPED = getattr(aten, "_grouped_mm", None) and aten._grouped_mm.default
+GROUPED: Any = getattr(aten, "_grouped_mm", None) and aten._grouped_mm.default
 ITEM = aten._local_scalar_dense.default
 
 
