@@ -3,6 +3,7 @@
 mod compare;
 mod exec;
 mod export;
+mod fits;
 mod groups;
 mod improve;
 mod lp;
@@ -18,6 +19,7 @@ pub use exec::{
     ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
 };
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
+pub use fits::FitsArguments;
 pub use groups::PlansOption;
 pub use improve::ImproveArguments;
 pub use lp::{LpArguments, LpMethod, Switch};
@@ -142,6 +144,9 @@ pub enum Command {
     /// Compare the known heuristics at a budget, or over a range of budgets
     #[command(long_about = compare::BASELINES_ABOUT)]
     Baselines(BaselinesArguments),
+    /// Tell whether a training step fits into an amount of memory
+    #[command(long_about = fits::FITS_ABOUT)]
+    Fits(FitsArguments),
     /// Find the frontier of time against memory over a range of budgets
     #[command(long_about = SWEEP_ABOUT)]
     Sweep(SweepArguments),

@@ -135,6 +135,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Verify(arguments) => commands::verify::run(arguments),
         Command::Improve(arguments) => commands::improve::run(arguments),
         Command::Baselines(arguments) => commands::baselines::run(arguments),
+        Command::Fits(arguments) => commands::fits::run(arguments),
         Command::Sweep(arguments) => commands::sweep::run(arguments),
         Command::MaxBatch(arguments) => commands::max_batch::run(arguments),
         Command::Explain(arguments) => commands::explain::run(arguments),

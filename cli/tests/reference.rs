@@ -14,7 +14,7 @@ fn reference() -> PathBuf {
 
 /// Pages of JSON objects: file, title and commands.
 const PAGES: [(&str, &str, &[&str]); 8] = [
-    ("solve", "A plan within a budget", &["solve"]),
+    ("solve", "A plan within a budget", &["solve", "fits"]),
     (
         "frontier-and-batch",
         "Frontiers, batches and heuristics",

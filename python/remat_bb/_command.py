@@ -6,6 +6,7 @@ import pathlib
 import signal
 import sys
 
+from . import _fits
 from ._native import run_command
 
 STAND_INS = ("cbc", "gurobi_cl")
@@ -14,6 +15,8 @@ STAND_INS = ("cbc", "gurobi_cl")
 
 def main() -> int:
     """Runs the command line with the arguments of this process; the exit code."""
+    if _fits.takes(sys.argv[1:]):
+        return _fits.main(sys.argv[2:])
     # The command handles Ctrl-C itself. Python's handler would wait until the command returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Other tools call the command through a link with the name of another solver.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 const TASKS: [(&str, &[&str]); 6] = [
     (
         "Plan a model",
-        &["solve", "sweep", "max-batch", "baselines", "zoo"],
+        &["solve", "fits", "sweep", "max-batch", "baselines", "zoo"],
     ),
     (
         "Read and check plans",

@@ -6,6 +6,7 @@ pub mod check_certificate;
 pub mod completions;
 pub mod explain;
 pub mod export;
+pub mod fits;
 pub mod improve;
 pub mod lp;
 pub mod man;

@@ -17,7 +17,7 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The objects that each command prints with `--json`, and the object for errors.
-static OBJECTS: [(&str, &[OfObject]); 19] = [
+static OBJECTS: [(&str, &[OfObject]); 20] = [
     ("solve", &[of::<SolveJson<'static>>]),
     (
         "verify",
@@ -26,6 +26,7 @@ static OBJECTS: [(&str, &[OfObject]); 19] = [
             of::<verify_memory::JudgedJson<'static>>,
         ],
     ),
+    ("fits", &[of::<fits::FitsJson<'static>>]),
     ("improve", &[of::<improve::ImproveJson<'static>>]),
     (
         "baselines",

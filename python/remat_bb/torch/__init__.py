@@ -29,10 +29,11 @@ from .latest import reports
 from .link import Link, measure_link
 from .live import measure_graph
 from .opaque import UnsupportedGraph
-from .planner import Report, Settings
+from .planner import Settings
 from .purity import pure
 from .regional import Regional, regional
 from .reorder import OrderReport, ReorderPass, reorder
+from .report import Report
 from .sac import Policies, checkpoint_policies
 from .step import Step
 

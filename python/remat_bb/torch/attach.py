@@ -15,7 +15,7 @@ from ..errors import InvalidArgument
 from .backend import compile as compiled
 from .logged import LateLogs
 from .outputs import detached_beside_loss, guarded
-from .planner import Report
+from .report import Report
 from .step import Step
 
 CALL = "forward"

@@ -22,9 +22,10 @@ from .cost import Costs, peak_bytes
 from .fusion import SLACK, FusionPlanner
 from .kept import Kept
 from .link import Link
-from .planner import Planned, Planner, Report, Settings, no_copies
+from .planner import Planned, Planner, Settings, no_copies
 from .region import Region
 from .reorder_plan import reorder_inference
+from .report import Report
 from .scalars import settle
 from .sharded import lowered
 from .step import Step, step_of
@@ -50,6 +51,7 @@ def backend(
     host_memory: int | str | None = None,
     offload_phase: str = "any",
     accumulate: bool | None = None,
+    plan_class: str | None = None,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -59,7 +61,7 @@ def backend(
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs and measures their peak, which can exceed the prediction.
         costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder, offload,
-            host_memory, offload_phase, accumulate: as in :class:`Settings`.
+            host_memory, offload_phase, accumulate, plan_class: as in :class:`Settings`.
         strict: True if a step whose measured peak exceeds the budget raises in its backward pass;
             false if it warns. The first, second, fourth, ... step is measured, and the first step
             that adds to gradients of earlier ones.
@@ -87,11 +89,13 @@ def backend(
         host_memory,
         offload_phase,
         accumulate,
+        plan_class,
     )
     return _backend(_planner(settings, inner), inner, strict)
 
 
 def _planner(settings: Settings, inner: str) -> Planner:
+    settings.check_class()
     if settings.copying() is not None and inner == "inductor":
         raise no_copies("Inductor's kernels")
     if inner == "inductor" and settings.reorder:
@@ -223,6 +227,7 @@ def compile(
     host_memory: int | str | None = None,
     offload_phase: str = "any",
     accumulate: bool | None = None,
+    plan_class: str | None = None,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -232,8 +237,8 @@ def compile(
     Args:
         function: Returns the loss. The plan does not cover computations outside of it.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
-            plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate: as for
-            :func:`backend`.
+            plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate,
+            plan_class: as for :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call; the error names the operator that does not fit.
@@ -255,6 +260,7 @@ def compile(
         host_memory,
         offload_phase,
         accumulate,
+        plan_class,
     )
     return step_of(function, _planner(settings, inner), _maker(inner, strict))
 

@@ -26,6 +26,7 @@ from .workspaces import workspace_bytes
 
 aten = torch.ops.aten
 ENGINE_SUM = aten.add.Tensor
+GROUPED: Any = getattr(aten, "_grouped_mm", None) and aten._grouped_mm.default
 ITEM = aten._local_scalar_dense.default
 
 
@@ -123,7 +124,7 @@ class Tracker(_compat.TorchDispatchMode):
             return 1.0 if args[0].dtype.is_floating_point else 1
         into = self._added_into(args) if function is ENGINE_SUM else None
         try:
-            results = function(*args, **kwargs)
+            results = _run(function, args, kwargs)
         except (*_compat_eager.NEEDS_VALUES, *_compat_eager.NO_FAKE) as error:
             raise self._refused(function, error) from error
         if into is not None:
@@ -220,6 +221,17 @@ class Tracker(_compat.TorchDispatchMode):
             remedy="register one with torch.library.register_fake, or measure a step with "
             "remat_bb.torch.measure",
         )
+
+
+def _run(function: Any, args: Any, kwargs: Any) -> Any:
+    """The result of a call on fake tensors."""
+    if function is not GROUPED or args[0].dtype == torch.bfloat16:
+        return function(*args, **kwargs)
+    # The fake form takes one type only, and the kernel of the processor takes others.
+    kind = args[0].dtype
+    narrow = [x.to(torch.bfloat16) if x is not None and x.dtype == kind else x for x in args[:4]]
+    made = function(*narrow, *args[4:], **kwargs)
+    return torch.empty_strided(made.shape, made.stride(), dtype=kind, device=made.device)
 
 
 def loss_of(output: Any) -> torch.Tensor:

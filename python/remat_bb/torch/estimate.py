@@ -12,6 +12,7 @@ from ..errors import InvalidArgument, InvalidType, RematError
 from . import _compat, _compat_eager
 from .eager import Eager
 from .estimated import Estimate, Fit, bytes_of
+from .recomputation import Recomputation
 from .stand_ins import StandIns, owners
 from .step import Step
 
@@ -70,10 +71,17 @@ def estimate(
         _compat_eager.FakeTensorMode(allow_non_fake_inputs=True) if fake is None else fake.fake_mode  # type: ignore[attr-defined]
     )
     forced = device is not None or any(x.device.type == "meta" for x in tensors)
-    stand_ins = StandIns(mode, target if forced else None)
-    step = Eager(function, modules, stand_ins, target)
+
+    def make() -> StandIns:
+        return StandIns(mode, target if forced else None)
+
+    step = Eager(function, modules, make(), target)
     step.run(args, kwargs, optimizer, loss, accumulate)
-    return Estimate(step.line, target)
+    found = Estimate(step.line, target)
+    found.recomputation = Recomputation(
+        function, modules, make, (args, kwargs), loss, found.states_bytes, accumulate
+    )
+    return found
 
 
 def fits(

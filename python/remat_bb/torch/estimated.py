@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from .. import _native
 from ..errors import InvalidBudget
 from .amounts import amount
+from .recomputation import SHARES, Recomputation
 from .timeline import BACKWARD, BEFORE, FIRST, FORWARD, OPTIMIZER, Life, Timeline
 
 PARTS = (
@@ -46,7 +48,10 @@ class Estimate:
             modules in it (``layers.0``).
         before_bytes: Memory held before the step, in bytes, without states of the optimizer.
         states_bytes: Bytes of the states of the optimizer.
+        recomputation: Plans of the step with recomputation, made when they are needed.
     """
+
+    recomputation: Recomputation
 
     def __init__(self, line: Timeline, device: torch.device) -> None:
         self.device = device
@@ -90,6 +95,42 @@ class Estimate:
             InvalidBudget: the budget cannot be read.
         """
         return Fit(self, bytes_of(budget))
+
+    @property
+    def least_budget_bytes(self) -> int:
+        """The least budget for which a quick search finds a plan with recomputation, at least the
+        peak of the optimizer's step. The first call traces the step and solves it.
+
+        Raises:
+            RematError: the step cannot be planned.
+        """
+        return max(self.optimizer_bytes, self.recomputation.least().peak_memory_bytes)
+
+    def costs(self, shares: Sequence[float] = SHARES) -> dict[str, float | None]:
+        """Extra time of recomputation within shares of the planned step's peak.
+
+        Args:
+            shares: Shares of the peak of the joint graph without recomputation.
+
+        Returns:
+            For each budget, such as ``"75%"``, the extra time as a fraction; ``None`` if a quick
+                search finds no plan, or the optimizer's step exceeds the budget.
+
+        Raises:
+            RematError: the step cannot be planned.
+        """
+        found: dict[str, float | None] = {}
+        whole = self.recomputation.instance().peak_memory_bytes
+        for share in shares:
+            budget = int(share * whole)
+            plan = self.recomputation.within(budget) if budget >= self.optimizer_bytes else None
+            found[f"{share:.0%}"] = None if plan is None else plan.overhead
+        return found
+
+    @property
+    def optimizer_bytes(self) -> int:
+        """Peak of the optimizer's steps in bytes, 0 without an optimizer."""
+        return max(self.peaks.get(phase, 0) for phase in (FIRST, OPTIMIZER))
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as values of JSON."""
@@ -158,6 +199,15 @@ class Fit:
         """Bytes of the budget beside the peak; negative if the step exceeds it."""
         return self.budget_bytes - self.estimate.peak_bytes
 
+    @property
+    def is_refuted(self) -> bool:
+        """True if the optimizer's step exceeds the budget, or :meth:`plan` has proven that no stage
+        schedule fits."""
+        found = self.estimate
+        return (
+            max(found.optimizer_bytes - 1, found.recomputation.refuted_bytes) >= self.budget_bytes
+        )
+
     def __str__(self) -> str:
         size = _native.format_bytes
         found, budget = self.estimate, size(self.budget_bytes)
@@ -166,16 +216,40 @@ class Fit:
         words = (
             f"does not fit: {size(found.peak_bytes)} exceed {budget} by {size(-self.spare_bytes)}"
         )
-        outside = found.breakdown["activations"] + found.breakdown["temporaries"]
-        fixed = found.peak_bytes - outside
-        if fixed > self.budget_bytes:
+        if found.optimizer_bytes > self.budget_bytes:
             return (
-                f"{words}; recomputation frees activations only, and the rest of the peak takes "
-                f"{size(fixed)}"
+                f"{words}; recomputation does not help, because the optimizer's step takes "
+                f"{size(found.optimizer_bytes)}"
             )
-        if found.phase not in (FORWARD, BACKWARD):
-            return f"{words} in the optimizer's step, in which recomputation frees no memory"
-        return f"{words}; remat_bb.torch.plan finds out if recomputation makes it fit"
+        return f"{words}; with_recomputation() tells if a plan fits"
+
+    def plan(self) -> _native.Plan | None:
+        """A plan with recomputation within the budget, by static costs; ``None`` if a quick search
+        finds none, or the optimizer's step exceeds the budget.
+
+        Raises:
+            RematError: the step cannot be planned.
+        """
+        found = self.estimate
+        if found.optimizer_bytes > self.budget_bytes:
+            return None
+        return found.recomputation.within(self.budget_bytes)
+
+    def with_recomputation(self) -> str:
+        """The text of this answer with the result of :meth:`plan` and the least budget."""
+        words = str(self).partition("; with_recomputation")[0]
+        if self or self.estimate.optimizer_bytes > self.budget_bytes:
+            return words
+        size = _native.format_bytes
+        least = f"the least known budget is {size(self.estimate.least_budget_bytes)}"
+        plan = self.plan()
+        if plan is None and self.is_refuted:
+            return f"{words}; no plan with recomputation fits: {least}"
+        if plan is None:
+            return f"{words}; no plan with recomputation was found that fits: {least}"
+        return (
+            f"{words}; with recomputation it fits and takes {plan.overhead:.1%} more time ({least})"
+        )
 
 
 def bytes_of(budget: int | str | torch.device) -> int:

@@ -23,7 +23,8 @@ from .cost import Costs, Measured, Roofline
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
-from .planner import Planned, Planner, Report, name_of, no_copies
+from .planner import Planned, Planner, name_of, no_copies
+from .report import Report
 from .retained import widen
 from .rewrite import Rewritten, rewrite
 

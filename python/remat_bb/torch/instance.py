@@ -10,6 +10,7 @@ from ._compat import fx
 from .copies import device_of
 from .cost import Costs
 from .link import Copying, Link
+from .modules import paths_of
 from .partition import Call, storage_bytes
 
 END = "end of step"
@@ -81,6 +82,8 @@ def document(
         main = call.values[0].meta.get("val") if call.values else value
         if hasattr(main, "shape"):
             entry["shape"] = list(main.shape)
+        if place < joint.forward and (paths := paths_of(call.node)):
+            entry["module"] = paths[-1]
         if call.once:
             entry["recompute"] = False
         if copying is not None and (not call.values or call.values[0] in stay):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from .planner import Report
+    from .report import Report
 
 KEPT = 64
 """Reports of a process that are kept. Each holds its instance and plan."""
@@ -33,7 +33,7 @@ def reports(model: Any = None) -> list[Report]:
     Raises:
         InvalidArgument: the model is none of these.
     """
-    from .planner import Report
+    from .report import Report
 
     if model is None:
         return list(_LATEST)

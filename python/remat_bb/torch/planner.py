@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +21,6 @@ from .bucket import Buckets
 from .budget import budget_bytes, cuda_device
 from .collectives import allow_gathers
 from .cost import Costs, Measured, Roofline
-from .host import CopyUse, Host
 from .instance import document
 from .kept import Kept
 from .link import Copying, Link
@@ -29,8 +28,8 @@ from .memory import STATE_COPIES, Peak, peak
 from .outputs import warn_of_outside_loss
 from .partition import Joint, storage_bytes
 from .ranks import Ranks
-from .reorder import OrderReport
 from .reorder_plan import reorder_both
+from .report import Report
 from .retained import widen
 from .rewrite import Rewritten, fixed_generator, rewrite, state_value
 from .search import keep, searched
@@ -46,6 +45,8 @@ AUTO_SECONDS = (0.6, 0.005, 10.0)
 """Seconds of the solver for any graph, for each node besides, and at most, where it copies."""
 PLANS_TOLD = 32
 """Plans of one planner at which a warning asks for fewer sizes."""
+CLASSES = ("tags", "regions", "blocks", "names")
+"""Classes of plans that training stacks can execute."""
 AUTO_GAP = 0.001
 """Proven gap that ends the search where no time is named: costs are measured no better."""
 
@@ -94,6 +95,8 @@ class Settings:
             step adds. ``None`` counts them if a parameter has a gradient at compile time. If a
             later step that adds to gradients exceeds the budget, another plan is made for it. False
             does not count them.
+        plan_class: The best plan that a training stack can execute: ``"tags"``, ``"regions"``,
+            ``"blocks"`` or ``"names"``. ``None``: any plan. Without copies and ``reorder``.
     """
 
     budget: int | str
@@ -110,6 +113,7 @@ class Settings:
     host_memory: int | str | None = None
     offload_phase: str = "any"
     accumulate: bool | None = None
+    plan_class: str | None = None
 
     def copying(self) -> Copying | None:
         """The copies of these settings; ``None`` without copies.
@@ -138,6 +142,23 @@ class Settings:
         if self.host_memory is not None and self.host_memory != 0:
             memory = amount(self.host_memory, "host_memory")
         return Copying(Link.of(self.offload), memory, self.offload_phase)
+
+    def check_class(self) -> None:
+        """Raises :class:`InvalidArgument` for an unknown class of plans, and for settings that
+        exclude one."""
+        if self.plan_class is None:
+            return
+        if self.plan_class not in CLASSES:
+            raise InvalidArgument(
+                f"plan_class: {self.plan_class!r} is no class of plans",
+                remedy=f"one of {', '.join(CLASSES)}",
+            )
+        others = {"offload": self.offload is not None, "reorder": self.reorder}
+        for name in (name for name, given in others.items() if given):
+            raise InvalidArgument(
+                f"plan_class: plans of a class exclude {name}",
+                remedy=f"leave out {name}, or plan_class",
+            )
 
     def cost_model(self) -> Costs:
         """The costs of these settings.
@@ -175,101 +196,6 @@ class Settings:
         # There is no quick effort with copies.
         least, each, most = AUTO_SECONDS
         return {"time_limit": min(most, least + each * len(instance.nodes)), "gap": AUTO_GAP}
-
-
-@dataclass
-class Report:
-    """Results of one compilation, and later measurements.
-
-    Attributes:
-        instance: The training step as an instance for the solver.
-        plan: The plan.
-        budget_bytes: The budget.
-        predicted_bytes: Peak of the generated graphs, inputs and ``extra_bytes`` included.
-        predicted_at: The operator that runs at that peak.
-        fixed_bytes: Memory held before the step.
-        accumulated_bytes: Gradients of earlier backward passes in ``fixed_bytes``.
-        accumulating_bytes: Peak of the generated graphs if all leaves have gradients from earlier
-            backward passes, these included.
-        counts_workspaces: False if workspaces of operators are unknown, as with static costs. Steps
-            may then need more memory than predicted.
-        measured_bytes: Peak measured by :func:`remat_bb.torch.measure`; ``None`` before.
-        measured_seconds: Measured time of a step.
-        reordered: Reports of the reordering of the forward and the backward graph.
-        host: Host memory for the copies of the plan; ``None`` without copies.
-        estimated: Operators whose costs are estimates because a measurement failed, each with the
-            reason.
-        digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
-            process planned on its own.
-        marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
-            whose marks the plan replaces.
-    """
-
-    instance: _native.Instance
-    plan: _native.Plan
-    budget_bytes: int
-    predicted_bytes: int
-    predicted_at: str
-    fixed_bytes: int
-    accumulated_bytes: int = 0
-    accumulating_bytes: int = 0
-    counts_workspaces: bool = True
-    measured_bytes: int | None = None
-    measured_seconds: float | None = None
-    reordered: list[OrderReport] = field(default_factory=list)
-    host: Host | None = None
-    estimated: dict[str, str] = field(default_factory=dict)
-    digest: str | None = None
-    marked: int = 0
-
-    @property
-    def offloaded(self) -> list[str]:
-        """Names of the tensors that are copied to the host, in the order of their copies."""
-        return list(dict.fromkeys(name for name, to_host, *_ in self.plan.copies if to_host))
-
-    @property
-    def copy_use(self) -> CopyUse | None:
-        """Counted copies of the latest step; ``None`` without copies."""
-        return None if self.host is None else self.host.latest
-
-    @property
-    def overhead(self) -> float:
-        """Extra cost over the step without recomputation, as a fraction."""
-        return self.plan.overhead
-
-    def svg(self) -> str:
-        """The memory of the step over time, with and without recomputation, as SVG text."""
-        return self.plan.memory_svg()
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def __str__(self) -> str:
-        size = _native.format_bytes
-        words = (
-            f"peak {size(self.predicted_bytes)} of {size(self.budget_bytes)} at "
-            f"{self.predicted_at} (without recomputation "
-            f"{size(self.instance.peak_memory_bytes)}), {len(self.plan.recomputed)} operators "
-            f"computed again, {self.overhead:.2%} more time"
-        )
-        if self.host is not None:
-            count = len(self.offloaded)
-            words += (
-                f", {count} tensor{'' if count == 1 else 's'} "
-                f"({size(self.plan.to_host_bytes)}) to the host, which holds "
-                f"{size(self.plan.host_peak_bytes)} at most"
-            )
-        if self.accumulated_bytes:
-            words += f"; added to {size(self.accumulated_bytes)} of gradients"
-        if not self.counts_workspaces:
-            words += "; workspaces of operators are not counted"
-        if self.measured_bytes is not None:
-            words += f"; measured {size(self.measured_bytes)}"
-        if self.marked:
-            words += f"; {self.marked} marks of torch.utils.checkpoint are replaced by the plan"
-        if self.estimated:
-            words += f"; costs are estimates for {', '.join(sorted(self.estimated))}"
-        return words
 
 
 class Planned(Exception):
@@ -554,6 +480,8 @@ class Planner(_compat.CustomPartitionerFn):
         """
         options: dict[str, Any] = {"threads": self.settings.threads, "starts": list(starts)}
         options |= self.settings.effort(instance)
+        if self.settings.plan_class is not None:
+            options["plan_class"] = self.settings.plan_class
         if options.get("time_limit") is not None:
             options["time_limit"] *= share
         if (copying := self.settings.copying()) is not None:

@@ -24,8 +24,9 @@ from .backend import _backend, measure
 from .block_plans import BlockPlan, choices, plan_within, sizes
 from .fusion import FusionPlanner
 from .partition import distinct_bytes
-from .planner import Planner, Report, Settings, no_copies
+from .planner import Planner, Settings, no_copies
 from .region import Region
+from .report import Report
 from .sac import block_names
 from .shares import Place, chosen
 from .step import entry, plain_errors

@@ -8,7 +8,6 @@ computes all unsaved tensors again at once, and inputs of blocks are kept.
 from __future__ import annotations
 
 import functools
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
 from . import _compat
 from .amounts import amount
 from .backend import measure, traced
+from .modules import paths_of
 from .partition import Joint
 from .planner import Planner, Settings, no_copies
 from .purity import is_known
@@ -187,9 +187,7 @@ def _saved(joint: Joint, kept: set[str], names: list[str]) -> dict[str, frozense
 
 def _block_of(node: Any, names: list[str]) -> str | None:
     """The block whose call made a node."""
-    for path, _ in (node.meta.get("nn_module_stack") or {}).values():
-        plain = re.sub(r"^L\['\w+'\]\.?", "", path)
-        plain = re.sub(r"_modules\['(\w+)'\]|\[(\d+)\]", r"\1\2", plain)
-        if plain in names:
-            return plain
+    for path in paths_of(node):
+        if path in names:
+            return path
     return None

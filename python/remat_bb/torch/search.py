@@ -89,6 +89,8 @@ def _entry(
     if (copying := settings.copying()) is not None:
         # The link is part of the instance.
         words += (copying.phase,)
+    if settings.plan_class is not None:
+        words += (settings.plan_class,)
     return folder / f"{plan_cache.key(instance, measured, *words)}.json"
 
 

@@ -14,7 +14,8 @@ import torch
 
 from ..errors import RematError
 from . import _compat, remedies
-from .planner import Planned, Planner, Report
+from .planner import Planned, Planner
+from .report import Report
 from .wrapped import Wrapped
 
 Make = Callable[[Planner], Callable[..., Any]]

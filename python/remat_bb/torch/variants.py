@@ -10,7 +10,8 @@ from typing import Any
 from .. import _native
 from ..errors import InfeasibleBudget, LimitReached
 from .accumulate import note_pending, present_bytes
-from .planner import Planner, Report
+from .planner import Planner
+from .report import Report
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..errors import RematError
 from . import _compat
 from .accumulate import present_bytes
 from .cost import peak_bytes
-from .planner import Report
+from .report import Report
 
 Run = Callable[[Any], Any]
 

@@ -18,6 +18,10 @@ BLOCK = 16
 """Channels of a block of oneDNN's layouts; numbers of channels are rounded up to it."""
 PLAIN_CHANNELS = 4
 """Channels of an input up to which oneDNN leaves it as it is."""
+WIDEST = 14
+"""Width of the widest kernel that oneDNN computes by blocks."""
+WIDE_COPIES, WIDE_BYTES = 4, 49408
+"""Copies of the weight that its gradient takes for wider kernels, and bytes besides."""
 
 Rule = Callable[[Any, Any], int]
 
@@ -79,11 +83,16 @@ def _is_blocked(tensor: torch.Tensor) -> bool:
     return spread and tensor.is_contiguous() and tensor.dtype == torch.float32
 
 
+def _kernel(weight: torch.Tensor, groups: int) -> int:
+    """Bytes of a blocked copy of a convolution's weight."""
+    return _blocked(weight, (0,) if weight.shape[1] <= PLAIN_CHANNELS else (0, 1), groups)
+
+
 def _convolution(arguments: Any, results: Any) -> int:
     x, weight, groups = arguments[0], arguments[1], arguments[8]
+    kernel = _kernel(weight, groups)
     if arguments[6] or not _is_blocked(x):
-        return _blocked(weight, (0, 1), groups)
-    kernel = _blocked(weight, (0, 1), groups)
+        return kernel
     inner = 0 if x.shape[1] <= PLAIN_CHANNELS else _blocked(x, (1,), groups)
     outer = _blocked(results, (1,), groups)
     # The result is copied back after input and weight are freed.
@@ -93,15 +102,19 @@ def _convolution(arguments: Any, results: Any) -> int:
 def _convolution_backward(arguments: Any, results: Any) -> int:
     gradient, x, weight = arguments[:3]
     groups, mask = arguments[9], arguments[10]
-    made = sum(_bytes(part) for part in results if part is not None)
-    kernel = _blocked(weight, (0, 1), groups)
+    kernel = _kernel(weight, groups)
+    bias = weight.shape[0] * weight.element_size()
     if arguments[7] or not _is_blocked(x):
         # With other layouts, weights of one channel for each group are spread over whole blocks.
         alone = groups > 1 and weight.shape[1] == 1 and math.prod(weight.shape[2:]) > 1
-        bias = weight.shape[0] * weight.element_size()
         return BLOCK * BLOCK * _bytes(weight) + _bytes(weight) + bias if alone else kernel
-    own = _bytes(x) if mask[0] else 0
     outer = _blocked(gradient, (1,), groups)
+    if x.shape[1] <= PLAIN_CHANNELS and not mask[0]:
+        if weight.shape[-1] > WIDEST:
+            return _copied(gradient) + WIDE_COPIES * _bytes(weight) + WIDE_BYTES
+        return _copied(gradient) + max(outer, _bytes(weight) + bias)
+    made = sum(_bytes(part) for part in results if part is not None)
+    own = _bytes(x) if mask[0] else 0
     inner = 0 if x.shape[1] <= PLAIN_CHANNELS else _blocked(x, (1,), groups)
     peak = made
     if mask[0]:

@@ -3,6 +3,8 @@
 import copy
 import gc
 import json
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 import remat_bb
 import remat_bb.torch as rt
+from remat_bb import _fits
 from remat_bb.torch import _compat
 from remat_bb.torch.cost import peak_bytes
 
@@ -270,10 +273,28 @@ def test_budgets():
     assert fit and str(fit).startswith("fits: ") and "are free" in str(fit)
     small = rt.fits(model, inputs, found.peak_bytes - 1000)
     assert small.spare_bytes == -1000 and "exceed" in str(small) and "recomputation" in str(small)
-    assert "frees activations only" in str(rt.fits(model, inputs, 1000))
+    step = rt.fits(model, inputs, 1000, torch.optim.AdamW)
+    assert step.plan() is None and "optimizer's step takes" in step.with_recomputation()
     for wrong in ("many", -3, "80%", "cpu", None):
         with pytest.raises(remat_bb.errors.InvalidBudget, match="budget"):
             rt.fits(model, inputs, wrong)
+
+
+def test_recomputation():
+    """The planned step keeps a budget that the eager step exceeds, states of AdamW included."""
+    with torch.device("meta"):
+        model, inputs = Net(), (torch.empty(1024, 96),)
+    found = rt.estimate(model, inputs, torch.optim.AdamW, device="cpu")
+    budget = int(0.8 * found.peak_bytes)
+    fit = found.fits(budget)
+    assert not fit and fit.plan().peak_memory_bytes <= budget
+    assert "with recomputation it fits" in fit.with_recomputation()
+    assert fit.plan().overhead > 0
+    assert found.optimizer_bytes <= found.least_budget_bytes <= budget
+    costs = found.costs([1.0, 0.8, 0.01])
+    assert costs["100%"] == 0.0 < costs["80%"] and costs["1%"] is None
+    assert found.recomputation.instance().fixed_bytes == found.before_bytes + found.states_bytes
+    assert all(p.is_meta for p in model.parameters())
 
 
 class Values(nn.Module):
@@ -319,3 +340,62 @@ def test_errors_name_argument_and_remedy():
     with pytest.raises(remat_bb.RematError):
         rt.estimate(model, (torch.randn(3, 4),))
     assert not isinstance(model.inner.weight, _compat.FakeTensor), "restored after an error"
+
+
+FILE = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+    def forward(self, x):
+        return self.layer(x).relu().sum()
+
+def step():
+    with torch.device("meta"):
+        return Net(), (torch.empty(32, 64),), torch.optim.AdamW
+
+def wrong():
+    return 3
+"""
+
+
+def test_the_command(tmp_path, capsys):
+    file = tmp_path / "net.py"
+    file.write_text(FILE)
+
+    def command(*words):
+        assert _fits.takes(["fits", *words])
+        code = _fits.main(list(words))
+        return code, *capsys.readouterr()
+
+    code, out, _ = command(f"{file}:step", "--budget", "1GiB", "--json")
+    found = json.loads(out)
+    assert (
+        code == 0
+        and found["status"] == "optimal"
+        and found["fits"] == "plain"
+        and found["budget_bytes"] == 2**30
+    )
+    assert found["peak_memory_bytes"] == sum(found["breakdown"].values())
+    for key in "objective bound gap bound_scope seconds nodes lp_iterations".split():
+        assert key in found
+    code, out, _ = command(f"{file}:step", "--budget", "10KiB")
+    assert code == 3 and "does not fit" in out and "optimizer states" in out
+    code, out, err = command(f"{file}:wrong", "--budget", "1GiB", "--json")
+    assert code == 2 and json.loads(out)["status"] == "error" and "(model, inputs)" in err
+    assert command(f"{file}:nobody", "--budget", "1GiB")[0] == 2
+    assert command(f"{tmp_path}/other.py:step", "--budget", "1GiB")[0] == 2
+    with pytest.raises(SystemExit, match="2"):
+        command(f"{file}:step")
+
+
+def test_the_command_of_the_wheel(tmp_path):
+    file = tmp_path / "net.py"
+    file.write_text(FILE)
+    words = [sys.executable, "-m", "remat_bb", "fits", f"{file}:step", "--budget", "1GiB"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("fits: "), done.stderr
+    assert not _fits.takes(["fits", "graph.json"]), "graphs are for the command in Rust"

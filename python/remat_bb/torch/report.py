@@ -1,0 +1,104 @@
+"""The report of a compilation: plan, predicted peak, and measurements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .. import _native
+from .host import CopyUse, Host
+from .reorder import OrderReport
+
+
+@dataclass
+class Report:
+    """Results of one compilation, and later measurements.
+
+    Attributes:
+        instance: The training step as an instance for the solver.
+        plan: The plan.
+        budget_bytes: The budget.
+        predicted_bytes: Peak of the generated graphs, inputs and ``extra_bytes`` included.
+        predicted_at: The operator that runs at that peak.
+        fixed_bytes: Memory held before the step.
+        accumulated_bytes: Gradients of earlier backward passes in ``fixed_bytes``.
+        accumulating_bytes: Peak of the generated graphs if all leaves have gradients from earlier
+            backward passes, these included.
+        counts_workspaces: False if workspaces of operators are unknown, as with static costs. Steps
+            may then need more memory than predicted.
+        measured_bytes: Peak measured by :func:`remat_bb.torch.measure`; ``None`` before.
+        measured_seconds: Measured time of a step.
+        reordered: Reports of the reordering of the forward and the backward graph.
+        host: Host memory for the copies of the plan; ``None`` without copies.
+        estimated: Operators whose costs are estimates because a measurement failed, each with the
+            reason.
+        digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
+            process planned on its own.
+        marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
+            whose marks the plan replaces.
+    """
+
+    instance: _native.Instance
+    plan: _native.Plan
+    budget_bytes: int
+    predicted_bytes: int
+    predicted_at: str
+    fixed_bytes: int
+    accumulated_bytes: int = 0
+    accumulating_bytes: int = 0
+    counts_workspaces: bool = True
+    measured_bytes: int | None = None
+    measured_seconds: float | None = None
+    reordered: list[OrderReport] = field(default_factory=list)
+    host: Host | None = None
+    estimated: dict[str, str] = field(default_factory=dict)
+    digest: str | None = None
+    marked: int = 0
+
+    @property
+    def offloaded(self) -> list[str]:
+        """Names of the tensors that are copied to the host, in the order of their copies."""
+        return list(dict.fromkeys(name for name, to_host, *_ in self.plan.copies if to_host))
+
+    @property
+    def copy_use(self) -> CopyUse | None:
+        """Counted copies of the latest step; ``None`` without copies."""
+        return None if self.host is None else self.host.latest
+
+    @property
+    def overhead(self) -> float:
+        """Extra cost over the step without recomputation, as a fraction."""
+        return self.plan.overhead
+
+    def svg(self) -> str:
+        """The memory of the step over time, with and without recomputation, as SVG text."""
+        return self.plan.memory_svg()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __str__(self) -> str:
+        size = _native.format_bytes
+        words = (
+            f"peak {size(self.predicted_bytes)} of {size(self.budget_bytes)} at "
+            f"{self.predicted_at} (without recomputation "
+            f"{size(self.instance.peak_memory_bytes)}), {len(self.plan.recomputed)} operators "
+            f"computed again, {self.overhead:.2%} more time"
+        )
+        if self.host is not None:
+            count = len(self.offloaded)
+            words += (
+                f", {count} tensor{'' if count == 1 else 's'} "
+                f"({size(self.plan.to_host_bytes)}) to the host, which holds "
+                f"{size(self.plan.host_peak_bytes)} at most"
+            )
+        if self.accumulated_bytes:
+            words += f"; added to {size(self.accumulated_bytes)} of gradients"
+        if not self.counts_workspaces:
+            words += "; workspaces of operators are not counted"
+        if self.measured_bytes is not None:
+            words += f"; measured {size(self.measured_bytes)}"
+        if self.marked:
+            words += f"; {self.marked} marks of torch.utils.checkpoint are replaced by the plan"
+        if self.estimated:
+            words += f"; costs are estimates for {', '.join(sorted(self.estimated))}"
+        return words
