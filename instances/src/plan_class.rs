@@ -88,12 +88,13 @@ pub enum NoClass {
     NoBlocks(PlanClass),
 }
 
-/// The part of a dotted path up to its first whole number: `layers.0` of `layers.0.attn.q`.
+/// The part of a dotted path up to its first numbered part: `layers.0` of `layers.0.attn.q`,
+/// `encoder_layer_0` of `encoder_layer_0.mlp`.
 pub fn block_of(path: &str) -> Option<&str> {
     let mut end = 0;
     for part in path.split('.') {
         end += part.len();
-        if is_number(part) {
+        if word_of(part).is_some() {
             return Some(&path[..end]);
         }
         end += 1;
@@ -101,14 +102,28 @@ pub fn block_of(path: &str) -> Option<&str> {
     None
 }
 
-/// A dotted path without its whole numbers: `layers.attn.q` of `layers.0.attn.q`.
+/// A dotted path without its numbers: `layers.attn.q` of `layers.0.attn.q`.
 pub fn label_of(path: &str) -> String {
-    let parts: Vec<&str> = path.split('.').filter(|part| !is_number(part)).collect();
-    parts.join(".")
+    let parts = path.split('.').map(|part| word_of(part).unwrap_or(part));
+    parts
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(".")
 }
 
-fn is_number(part: &str) -> bool {
-    !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit())
+/// The word before the number of a part: empty for `3`, `encoder_layer` for `encoder_layer_3`.
+/// `None` for a part without a number; `conv2_1` is a name, as its word has a number.
+fn word_of(part: &str) -> Option<&str> {
+    let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+    if word.len() == part.len() {
+        return None;
+    }
+    if word.is_empty() {
+        return Some(word);
+    }
+    let word = word.strip_suffix('_')?;
+    let is_word = |c: char| c.is_ascii_alphabetic() || c == '_';
+    (!word.is_empty() && word.chars().all(is_word)).then_some(word)
 }
 
 /// The rules of a class for one instance.
@@ -308,4 +323,27 @@ fn readers_of_runs(instance: &Instance) -> Vec<Vec<u32>> {
 
 fn is_loss(instance: &Instance, node: usize) -> bool {
     matches!(instance.nodes()[node].kind, NodeKind::Loss)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_and_labels_of_paths() {
+        let all = [
+            ("layers.0.attn.q", Some("layers.0"), "layers.attn.q"),
+            (
+                "encoder.encoder_layer_3.mlp.0",
+                Some("encoder.encoder_layer_3"),
+                "encoder.encoder_layer.mlp",
+            ),
+            ("conv2_1", None, "conv2_1"),
+            ("head", None, "head"),
+            ("7", Some("7"), ""),
+        ];
+        for (path, block, label) in all {
+            assert_eq!((block_of(path), label_of(path).as_str()), (block, label));
+        }
+    }
 }

@@ -49,6 +49,7 @@ class Operation:
         workspace_bytes: Memory that it takes besides inputs and outputs.
         fusible: True if a compiler can fuse it with its only reader, or a reader with it.
         once: True if it must not be computed again.
+        nanoseconds_besides: Time besides that of the roofline.
     """
 
     op: str
@@ -59,11 +60,12 @@ class Operation:
     workspace_bytes: int = 0
     fusible: bool = False
     once: bool = False
+    nanoseconds_besides: int = 0
 
     def nanoseconds(self, device: Device) -> int:
         """Time of one run."""
         moved = self.read_bytes + sum(v.nbytes for v in (*self.inputs, *self.outputs))
-        return device.nanoseconds(self.work, moved)
+        return device.nanoseconds(self.work, moved) + self.nanoseconds_besides
 
 
 def needed(operations: Sequence[Operation], results: Iterable[Value]) -> list[Operation]:
@@ -98,6 +100,7 @@ def fused(operations: Sequence[Operation], results: Iterable[Value]) -> list[Ope
         reader.inputs = list(dict.fromkeys([*inputs, *operation.inputs]))
         reader.read_bytes += operation.read_bytes
         reader.work += operation.work
+        reader.nanoseconds_besides += operation.nanoseconds_besides
         for source in operation.inputs:
             changed = [reader if r is operation else r for r in readers[source]]
             readers[source] = list(dict.fromkeys(changed))

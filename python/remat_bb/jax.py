@@ -9,12 +9,13 @@ node unless a value between them has several readers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _native
+from ._names import MOST, NamesPlan, Search, bytes_of, cost_of, names_of, solved
 from ._traced import Device, Operation, Value, document, fused, needed, peak_bytes
-from .errors import RematError
+from .errors import InvalidArgument, RematError
 
 try:
     import jax
@@ -22,10 +23,10 @@ try:
 except ImportError as error:
     raise RematError("remat_bb.jax: JAX is not installed", remedy="pip install jax") from error
 
-__all__ = ["Device", "export"]
+__all__ = ["Device", "NamesPlan", "best_names", "export"]
 
 # Operations whose output is their input with another shape or layout.
-_VIEWS = {"reshape", "squeeze", "expand_dims", "transpose", "stop_gradient", "copy"}
+_VIEWS = {"reshape", "squeeze", "expand_dims", "transpose", "stop_gradient", "copy", "name"}
 # Operations without cost that each reader repeats.
 _MADE_WHERE_READ = {"broadcast_in_dim", "iota"}
 # Operations that run as separate kernels.
@@ -80,8 +81,85 @@ def export(
         and constants are in memory for the whole step, outputs at its end. XLA may choose another
         order and other fusions, so allow a margin in the budget.
     """
+    called = name or str(getattr(step, "__name__", "step"))
+    return _exported(step, arguments, called, device or Device(), fuse)
+
+
+def best_names(
+    make: Callable[[Any], Callable[..., Any]],
+    *arguments: Any,
+    budget: int | str,
+    names: Sequence[str] | None = None,
+    link: str | None = None,
+    device: Device | None = None,
+    most: int = MOST,
+) -> NamesPlan:
+    """The values of ``checkpoint_name`` to save, such that the step keeps a budget in least time.
+
+    Every choice of names is another program of JAX. Its replay gives its cost and its peak, so the
+    plan counts what ``jax.checkpoint`` really computes again.
+
+    Args:
+        make: Makes the step from a policy for ``jax.checkpoint``, for example
+            ``lambda policy: jax.grad(partial(loss, policy=policy))``.
+        arguments: Arguments of the step; ``jax.ShapeDtypeStruct`` will do.
+        budget: Bytes, ``"6GiB"``, or a share such as ``"60%"`` of the peak of the program that
+            saves everything.
+        names: The names to decide about; by default all names of the program. Other names are not
+            saved.
+        link: The link over which values may go to host memory instead, as ``offload`` of
+            :func:`remat_bb.solve`. Copies count in full, so the time is an upper bound: XLA may run
+            computations meanwhile.
+        device: Device for the costs.
+        most: Programs that are traced at most. If there are more choices, the search is a local
+            one, and the status ``"feasible"``.
+
+    Raises:
+        InvalidArgument: the program has no names, or none of ``names``.
+        InvalidBudget: the budget cannot be read.
+        InfeasibleBudget: no choice fits; the error has the least peak.
+    """
+    policies = jax.checkpoint_policies
+    speeds = None if link is None else _native.host_link(link)
+
+    def exported(policy: Any) -> _native.Instance:
+        return _exported(make(policy), arguments, "step", device or Device(), True, speeds)
+
+    def policy(save: Sequence[str], offload: Sequence[str]) -> Any:
+        if not offload:
+            return policies.save_only_these_names(*save)
+        return policies.save_and_offload_only_these_names(
+            names_which_can_be_saved=list(save),
+            names_which_can_be_offloaded=list(offload),
+            offload_src="device",
+            offload_dst="pinned_host",
+        )
+
+    whole = make(policies.everything_saveable)
+    found = names_of(jax.make_jaxpr(whole)(*arguments).jaxpr, core.jaxprs_in_params)
+    for name in names or ():
+        if name not in found:
+            raise InvalidArgument(
+                f"names: the program has no value of the name {name!r}",
+                remedy=f"it has {', '.join(found)}" if found else "mark values: checkpoint_name",
+            )
+    chosen = found if names is None else list(names)
+    base = exported(policies.everything_saveable)
+    search = Search(exported, policy, chosen, link is not None, most)
+    return solved(search, bytes_of(budget, base.peak_memory_bytes), cost_of(base))
+
+
+def _exported(
+    step: Callable[..., Any],
+    arguments: Sequence[Any],
+    name: str,
+    device: Device,
+    fuse: bool,
+    link: dict[str, Any] | None = None,
+) -> _native.Instance:
+    """The instance of a step; copies to the host take the time of a link."""
     closed = jax.make_jaxpr(step)(*arguments)
-    reader = _Reader()
+    reader = _Reader(link)
     jaxpr = closed.jaxpr
     reader.enter(jaxpr)
     reader.read(jaxpr)
@@ -90,8 +168,7 @@ def export(
     if fuse:
         operations = fused(operations, results)
     inputs = sum(_nbytes(v.aval) for v in (*jaxpr.invars, *jaxpr.constvars))
-    called = name or str(getattr(step, "__name__", "step"))
-    return _native.Instance(document(operations, results, inputs, called, device or Device()))
+    return _native.Instance(document(operations, results, inputs, name, device))
 
 
 class _Reader:
@@ -103,7 +180,8 @@ class _Reader:
             behind it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, link: dict[str, Any] | None = None) -> None:
+        self.link = link
         self.operations: list[Operation] = []
         self.of: dict[Any, tuple[list[Value], int]] = {}
         self.count: dict[str, int] = {}
@@ -149,8 +227,9 @@ class _Reader:
             inputs=inputs,
             read_bytes=read,
             work=_work(equation),
-            fusible=primitive not in _APART,
+            fusible=primitive not in _APART and not _crosses(equation),
             once=bool(equation.effects),
+            nanoseconds_besides=self._copied(equation),
         )
         bodies = list(core.jaxprs_in_params(equation.params))
         if bodies:
@@ -178,7 +257,7 @@ class _Reader:
         runs = int(equation.params.get("length", 1))
         for body in bodies:
             jaxpr = getattr(body, "jaxpr", body)
-            reader = _Reader()
+            reader = _Reader(self.link)
             reader.enter(jaxpr)
             reader.read(jaxpr)
             results = [v for v in map(reader.value, jaxpr.outvars) if v is not None]
@@ -186,6 +265,16 @@ class _Reader:
             peak = peak_bytes(inside, results)
             operation.workspace_bytes = max(operation.workspace_bytes, peak)
             operation.work += runs * sum(o.work for o in inside)
+            operation.nanoseconds_besides += runs * sum(o.nanoseconds_besides for o in inside)
+
+    def _copied(self, equation: Any) -> int:
+        """Nanoseconds of a copy between the memories of device and host over the link."""
+        if self.link is None or not _crosses(equation):
+            return 0
+        copy = equation.outvars[0].aval
+        way = "to" if _is_on_host(copy) else "from"
+        speed = self.link[f"{way}_host_bytes_per_second"]
+        return int(self.link["latency_ns"]) + round(1e9 * _size(copy) / speed)
 
     def named(self, primitive: str, aval: Any) -> Value:
         """A value with a new name; its size is 0 if the operation has no output."""
@@ -206,7 +295,24 @@ def _opened(equation: Any) -> Any:
     return None
 
 
+def _crosses(equation: Any) -> bool:
+    """Returns true for a copy between the memories of device and host."""
+    if equation.primitive.name != "device_put":
+        return False
+    sides = zip(equation.invars, equation.outvars)
+    return any(_is_on_host(a.aval) != _is_on_host(b.aval) for a, b in sides)
+
+
+def _is_on_host(aval: Any) -> bool:
+    return str(getattr(aval, "memory_space", "")).endswith("Host")
+
+
 def _nbytes(aval: Any) -> int:
+    """Bytes in the memory of the device."""
+    return 0 if _is_on_host(aval) else _size(aval)
+
+
+def _size(aval: Any) -> int:
     size = math.prod(int(n) for n in getattr(aval, "shape", (0,)))
     return size * int(getattr(getattr(aval, "dtype", None), "itemsize", 0))
 

@@ -6,7 +6,7 @@ import torch
 
 from .. import _native
 from ..errors import InvalidBudget
-from .amounts import amount
+from .._amounts import amount
 from .partition import Joint
 
 

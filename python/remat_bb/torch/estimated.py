@@ -12,7 +12,7 @@ import torch
 
 from .. import _native
 from ..errors import InvalidBudget
-from .amounts import amount
+from .._amounts import amount
 from .recomputation import SHARES, Recomputation
 from .timeline import BACKWARD, BEFORE, FIRST, FORWARD, OPTIMIZER, Life, Timeline
 

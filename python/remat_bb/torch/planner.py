@@ -16,7 +16,7 @@ from ..errors import InfeasibleBudget, InvalidArgument, RematError
 from . import _compat, latest, tags
 from ._compat import fx
 from .accumulate import Accumulation, Given, accumulation
-from .amounts import amount
+from .._amounts import amount
 from .bucket import Buckets
 from .budget import budget_bytes, cuda_device
 from .collectives import allow_gathers

@@ -23,7 +23,7 @@ from torch.utils.checkpoint import (
 
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
 from . import _compat
-from .amounts import amount
+from .._amounts import amount
 from .backend import measure, traced
 from .modules import paths_of
 from .partition import Joint

@@ -28,7 +28,7 @@ import torch
 
 from .. import errors
 from ._compat import fx
-from .amounts import amount
+from .._amounts import amount
 from .cost import Costs, Measured, Roofline
 from .link import Link
 from .ranks import exchanged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidBudget
+from .errors import InvalidBudget
 
 UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
