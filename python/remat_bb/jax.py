@@ -273,7 +273,7 @@ class _Reader:
             return 0
         copy = equation.outvars[0].aval
         way = "to" if _is_on_host(copy) else "from"
-        speed = self.link[f"{way}_host_bytes_per_second"]
+        speed = float(self.link[f"{way}_host_bytes_per_second"])
         return int(self.link["latency_ns"]) + round(1e9 * _size(copy) / speed)
 
     def named(self, primitive: str, aval: Any) -> Value:

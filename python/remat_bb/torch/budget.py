@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from .. import _native
-from ..errors import InvalidBudget
 from .._amounts import amount
+from ..errors import InvalidBudget
 from .partition import Joint
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from .. import _native
-from ..errors import InvalidBudget
 from .._amounts import amount
+from ..errors import InvalidBudget
 from .recomputation import SHARES, Recomputation
 from .timeline import BACKWARD, BEFORE, FIRST, FORWARD, OPTIMIZER, Life, Timeline
 

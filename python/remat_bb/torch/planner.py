@@ -12,11 +12,11 @@ from uuid import uuid4
 import torch
 
 from .. import _native
+from .._amounts import amount
 from ..errors import InfeasibleBudget, InvalidArgument, RematError
 from . import _compat, latest, tags
 from ._compat import fx
 from .accumulate import Accumulation, Given, accumulation
-from .._amounts import amount
 from .bucket import Buckets
 from .budget import budget_bytes, cuda_device
 from .collectives import allow_gathers

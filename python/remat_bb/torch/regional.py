@@ -16,9 +16,9 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from .. import _native
+from .._amounts import amount
 from ..errors import InfeasibleBudget, InvalidArgument
 from . import _compat
-from .._amounts import amount
 from .attach import PLACE
 from .backend import _backend, measure
 from .block_plans import BlockPlan, choices, plan_within, sizes

@@ -21,9 +21,9 @@ from torch.utils.checkpoint import (
     create_selective_checkpoint_contexts,
 )
 
+from .._amounts import amount
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
 from . import _compat
-from .._amounts import amount
 from .backend import measure, traced
 from .modules import paths_of
 from .partition import Joint

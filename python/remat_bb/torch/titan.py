@@ -27,8 +27,8 @@ from typing import Any
 import torch
 
 from .. import errors
-from ._compat import fx
 from .._amounts import amount
+from ._compat import fx
 from .cost import Costs, Measured, Roofline
 from .link import Link
 from .ranks import exchanged
