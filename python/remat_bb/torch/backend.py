@@ -19,6 +19,7 @@ from ..errors import InfeasibleBudget, InvalidArgument, LimitReached, RematError
 from . import _compat
 from .accumulate import Given
 from .cost import Costs, peak_bytes
+from .decisions import without_trials
 from .fusion import SLACK, FusionPlanner
 from .kept import Kept
 from .link import Link
@@ -52,6 +53,7 @@ def backend(
     offload_phase: str = "any",
     accumulate: bool | None = None,
     plan_class: str | None = None,
+    optimizer: Any = None,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -61,7 +63,8 @@ def backend(
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs and measures their peak, which can exceed the prediction.
         costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder, offload,
-            host_memory, offload_phase, accumulate, plan_class: as in :class:`Settings`.
+            host_memory, offload_phase, accumulate, plan_class, optimizer: as in
+            :class:`Settings`.
         strict: True if a step whose measured peak exceeds the budget raises in its backward pass;
             false if it warns. The first, second, fourth, ... step is measured, and the first step
             that adds to gradients of earlier ones.
@@ -90,6 +93,7 @@ def backend(
         offload_phase,
         accumulate,
         plan_class,
+        optimizer,
     )
     return _backend(_planner(settings, inner), inner, strict)
 
@@ -120,6 +124,8 @@ def _backend(
 
     def over(run: Any, is_backward: bool) -> Any:
         report = planner.latest
+        if report is not None and report.without_trials:
+            run = without_trials(run)
         if report is None or strict is None:
             return run
         if is_backward:
@@ -228,6 +234,7 @@ def compile(
     offload_phase: str = "any",
     accumulate: bool | None = None,
     plan_class: str | None = None,
+    optimizer: Any = None,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -238,7 +245,7 @@ def compile(
         function: Returns the loss. The plan does not cover computations outside of it.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
             plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate,
-            plan_class: as for :func:`backend`.
+            plan_class, optimizer: as for :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call; the error names the operator that does not fit.
@@ -261,6 +268,7 @@ def compile(
         offload_phase,
         accumulate,
         plan_class,
+        optimizer,
     )
     return step_of(function, _planner(settings, inner), _maker(inner, strict))
 
@@ -449,6 +457,8 @@ def _measured(
         best = float("inf")
         for _ in range(repeats):
             kept.restore_gradients()
+            if device is not None:
+                torch.cuda.synchronize(device)
             start = time.perf_counter()
             run()
             if device is not None:

@@ -6,8 +6,6 @@ them itself. The cost of a unit is the time of its reads and writes, plus arithm
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -16,9 +14,9 @@ import torch
 
 from .. import _native
 from ..errors import InfeasibleBudget, LimitReached
-from . import _compat
 from ._compat import fx
 from .budget import budget_bytes
+from .clock import measured_traffic
 from .cost import Costs, Measured, Roofline
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
@@ -191,40 +189,20 @@ class FusedCosts(Costs):
 
 
 _RATES: dict[str, float] = {}
-RATE_BYTES = 1 << 24
-"""Bytes of the tensor whose negation measures the traffic with memory."""
 
 
 def _bytes_per_second(base: Costs, fused: Fused) -> float:
     """Memory bandwidth of the device of a graph."""
-    roofline = base if isinstance(base, Roofline) else getattr(base, "roofline", None)
-    if isinstance(roofline, Roofline):
-        return roofline.bytes_per_second
-    if not isinstance(base, Measured):
-        return Roofline().bytes_per_second
     values = (v.meta.get("val") for call in fused.calls for v in call.values)
     device = next((v.device for v in values if isinstance(v, torch.Tensor)), torch.device("cpu"))
+    roofline = base if isinstance(base, Roofline) else getattr(base, "roofline", None)
+    if isinstance(roofline, Roofline):
+        return roofline.bytes_per_second(device)
+    if not isinstance(base, Measured):
+        return Roofline().bytes_per_second(device)
     if str(device) not in _RATES:
-        _RATES[str(device)] = _measured_rate(device)
+        _RATES[str(device)] = measured_traffic(device)
     return _RATES[str(device)]
-
-
-def _measured_rate(device: torch.device) -> float:
-    def wait() -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-
-    best = math.inf
-    with _compat.unset_fake_temporarily(), torch.no_grad():
-        source = torch.zeros(RATE_BYTES // 4, device=device)
-        target = torch.empty_like(source)
-        for _ in range(5):
-            wait()
-            start = time.perf_counter()
-            torch.neg(source, out=target)
-            wait()
-            best = min(best, time.perf_counter() - start)
-    return 2 * RATE_BYTES / best
 
 
 SLACK = 0.03

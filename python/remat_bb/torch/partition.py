@@ -21,6 +21,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import _compat, opaque
 from ._compat import fx
+from .decisions import Varying
 from .opaque import UnsupportedGraph
 from .scalars import is_number, plain_numbers
 from .tags import AGAIN
@@ -102,6 +103,7 @@ class Joint:
         opaque.pass_inputs(module.graph)
         _remove_copies(module.graph)
         _remove_statistics(module.graph)
+        self.varying = Varying()
         outputs = _compat.split_outputs(module, num_fwd_outputs=forward_output_count)
         self.forward_outputs, self.backward_outputs = outputs[0], outputs[1]
         self.forward_descriptors, self.backward_descriptors = outputs[2], outputs[3]
@@ -236,6 +238,7 @@ class Joint:
         call.needs = [v for v in sources if v.op not in ("placeholder", "get_attr")]
         call.needs += [v for v in sources if v in self.tangents]
         call.inputs = [v for v in sources if v.op == "placeholder" and v not in self.tangents]
+        call.once |= self.varying.decides(self.base[node], call.needs)
 
     def _finish_outputs(self, call: Call) -> None:
         """Puts the largest output first, and counts the bytes of unread ones."""

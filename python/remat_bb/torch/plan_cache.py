@@ -19,6 +19,7 @@ import torch
 
 from .. import _native
 from ..errors import RematError
+from .clock import kernel_settings
 
 VARIABLE = "REMAT_BB_PLAN_CACHE"
 """Environment variable with the folder of plans; ``0`` for none."""
@@ -61,9 +62,9 @@ def folder(asked: bool | str) -> pathlib.Path | None:
 
 
 def machine(device: torch.device | None) -> str:
-    """Name of the hardware that costs depend on."""
+    """Name of the hardware that costs depend on, and settings that choose its kernels."""
     if device is not None:
-        return torch.cuda.get_device_name(device)
+        return ", ".join([torch.cuda.get_device_name(device), *kernel_settings()])
     return f"{torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
 
 

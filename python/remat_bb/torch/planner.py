@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -18,16 +19,19 @@ from . import _compat, latest, tags
 from ._compat import fx
 from .accumulate import Accumulation, Given, accumulation
 from .bucket import Buckets
-from .budget import budget_bytes, cuda_device
+from .budget import budget_bytes, cuda_device, warm_up
 from .collectives import allow_gathers
 from .cost import Costs, Measured, Roofline
+from .decisions import chooses_by_time
 from .instance import document
 from .kept import Kept
 from .link import Copying, Link
 from .memory import STATE_COPIES, Peak, peak
+from .optimizer_states import OptimizerMemory, optimizer_memory
 from .outputs import warn_of_outside_loss
 from .partition import Joint, storage_bytes
 from .ranks import Ranks
+from .rates import KNOWN
 from .reorder_plan import reorder_both
 from .report import Report
 from .retained import widen
@@ -59,7 +63,8 @@ class Settings:
         budget: Memory of the whole step: bytes, an amount such as ``"6GiB"``, a share of the peak
             without recomputation such as ``"80%"``, or ``"device"``: the free memory of the device.
         costs: ``"measured"``, ``"roofline"`` (workspaces are measured), ``"static"`` (no operator
-            is run), or an object with the methods of :class:`Costs`.
+            is run), the same with the rates of a device (``"h200"``), or an object with the methods
+            of :class:`Costs`.
         time_limit: Seconds for the solver. ``"auto"`` is a fixed amount of work, some seconds, so
             that the plan does not depend on the clock; the solver stops at a proven gap of 0.1%.
             With copies to the host ``"auto"`` is 0.6 s and 5 ms for each node, at most 10 s.
@@ -95,6 +100,9 @@ class Settings:
             step adds. ``None`` counts them if a parameter has a gradient at compile time. If a
             later step that adds to gradients exceeds the budget, another plan is made for it. False
             does not count them.
+        optimizer: The optimizer, its class, or a function that makes one from a list of
+            parameters. Its states count from the first step on, and its own step has to keep the
+            budget. ``None``: states count if they are in ``extra_bytes``.
         plan_class: The best plan that a training stack can execute: ``"tags"``, ``"regions"``,
             ``"blocks"`` or ``"names"``. ``None``: any plan. Without copies and ``reorder``.
     """
@@ -114,6 +122,7 @@ class Settings:
     offload_phase: str = "any"
     accumulate: bool | None = None
     plan_class: str | None = None
+    optimizer: Any = None
 
     def copying(self) -> Copying | None:
         """The copies of these settings; ``None`` without copies.
@@ -173,6 +182,7 @@ class Settings:
             "roofline": lambda: Measured(times=False),
             "static": Roofline,
         }
+        models |= {name: partial(Roofline, device=name) for name in KNOWN}
         if self.costs not in models:
             raise RematError(
                 f"costs: {self.costs!r} is no cost model", remedy=f"one of {', '.join(models)}"
@@ -298,6 +308,7 @@ class Planner(_compat.CustomPartitionerFn):
             return _compat.default_partition(gm, joint_inputs, **options)
         report, graphs = self.planned(joint)
         report.host, report.marked = graphs.host, tags.marked(gm, self.settings.tags)
+        self._keep_kernels(joint, report)
         if self.stop == "plan":
             raise Planned(report)
         if self.stop == "policies":
@@ -324,16 +335,43 @@ class Planner(_compat.CustomPartitionerFn):
         costs, copying = self.settings.cost_model(), self.settings.copying()
         for call in joint.calls:
             widen(call.node, costs.storages(call))
+        costs.settle(joint.calls)
         gradients = self._accumulated(joint)
         joint.in_place = self.adds_in_place
         if joint.in_place and gradients.counted:
             joint.accumulate(gradients.places)
-        fixed = joint.input_bytes() + self._extra_bytes(joint) + gradients.counted
+        states = self._optimizer_memory(joint, gradients)
+        fixed = joint.input_bytes() + self._extra_bytes(joint, states) + gradients.counted
         instance = _native.Instance(document(joint, costs, fixed, name_of(costs), copying))
         if self.stop == "instance":
             raise Planned(instance)
+        if states is not None:
+            budget = budget_bytes(self.settings.budget, instance, joint)
+            states.check(budget, fixed - gradients.counted, gradients.bytes)
         report, graphs = self._plan(joint, instance, costs, fixed)
+        report.states_bytes = 0 if states is None else states.states_bytes
         return self.with_gradients(report, graphs, joint, costs, gradients), graphs
+
+    def _optimizer_memory(self, joint: Joint, gradients: Accumulation) -> OptimizerMemory | None:
+        """Memory of the optimizer of these settings."""
+        if self.settings.optimizer is None:
+            return None
+        trained = [joint.primals[place].meta["val"] for place in sorted(gradients.places)]
+        device = cuda_device(joint) or torch.device("cpu")
+        return optimizer_memory(self.settings.optimizer, trained, device)
+
+    def _keep_kernels(self, joint: Joint, report: Report) -> None:
+        """Turns cuDNN's trials off for graphs that run a convolution again."""
+        again = set(report.plan.recomputed)
+        report.without_trials = any(
+            call.name in again and chooses_by_time(call.node) for call in joint.calls
+        )
+        if report.without_trials:
+            warnings.warn(
+                "torch.backends.cudnn.benchmark is on, and the plan runs convolutions again: this "
+                "step runs with it off, because trials may choose another kernel, with other bits",
+                stacklevel=2,
+            )
 
     @property
     def adds_in_place(self) -> bool:
@@ -491,14 +529,16 @@ class Planner(_compat.CustomPartitionerFn):
             lambda: searched(self.settings, self._device, instance, budget, share, options),
         )
 
-    def _extra_bytes(self, joint: Joint) -> int:
-        if self.settings.extra_bytes is not None:
-            return self.settings.extra_bytes + self.wrapper_bytes
+    def _extra_bytes(self, joint: Joint, states: OptimizerMemory | None) -> int:
+        """Memory held during the step besides the inputs of the graph and their gradients."""
         device = cuda_device(joint)
-        if device is None:
-            return self.wrapper_bytes
+        asked = self.settings.extra_bytes
+        if asked is not None or device is None:
+            return (asked or 0) + self.wrapper_bytes + (states.states_bytes if states else 0)
+        warm_up(device)
         before = joint.input_bytes() + (self.given.gradient_bytes if self.given else 0)
-        return max(0, torch.cuda.memory_allocated(device) - before)
+        found = max(0, torch.cuda.memory_allocated(device) - before)
+        return found + (states.missing_bytes if states else 0)
 
 
 def name_of(costs: Costs) -> str:

@@ -26,6 +26,8 @@ class Report:
         counts_workspaces: False if workspaces of operators are unknown, as with static costs. Steps
             may then need more memory than predicted.
         measured_bytes: Peak measured by :func:`remat_bb.torch.measure`; ``None`` before.
+        requested_bytes: The most memory that tensors asked for in watched steps on a GPU;
+            ``measured_bytes`` also has what torch's allocator rounds up. ``None`` elsewhere.
         measured_seconds: Measured time of a step.
         reordered: Reports of the reordering of the forward and the backward graph.
         host: Host memory for the copies of the plan; ``None`` without copies.
@@ -33,6 +35,8 @@ class Report:
             reason.
         digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
             process planned on its own.
+        without_trials: True if both graphs run with ``torch.backends.cudnn.benchmark`` off.
+        states_bytes: States of the optimizer in ``fixed_bytes``, with ``optimizer=``.
         marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
             whose marks the plan replaces.
     """
@@ -48,11 +52,14 @@ class Report:
     counts_workspaces: bool = True
     measured_bytes: int | None = None
     measured_seconds: float | None = None
+    requested_bytes: int | None = None
     reordered: list[OrderReport] = field(default_factory=list)
     host: Host | None = None
     estimated: dict[str, str] = field(default_factory=dict)
     digest: str | None = None
     marked: int = 0
+    without_trials: bool = False
+    states_bytes: int = 0
 
     @property
     def offloaded(self) -> list[str]:
@@ -91,6 +98,8 @@ class Report:
                 f"({size(self.plan.to_host_bytes)}) to the host, which holds "
                 f"{size(self.plan.host_peak_bytes)} at most"
             )
+        if self.states_bytes:
+            words += f"; {size(self.states_bytes)} of optimizer states"
         if self.accumulated_bytes:
             words += f"; added to {size(self.accumulated_bytes)} of gradients"
         if not self.counts_workspaces:

@@ -14,6 +14,7 @@ from .. import _native
 from ..errors import RematError
 from . import _compat
 from .accumulate import present_bytes
+from .budget import has_expandable_segments, learn
 from .cost import peak_bytes
 from .report import Report
 
@@ -45,6 +46,7 @@ class Watch:
         self.peak = 0
         self.present = 0
         self.beside = 0
+        self.reserved = 0
         self.leaves: list[weakref.ref[torch.Tensor]] = []
         # Memory left by the forward pass of a watched step; None for other steps.
         self.held: int | None = None
@@ -83,6 +85,7 @@ class Watch:
         del tensors
         if self.device is not None:
             torch.cuda.reset_peak_memory_stats(self.device)
+            self.reserved = torch.cuda.memory_reserved(self.device)
             self.beside = torch.cuda.memory_allocated(self.device) - self._before()
             self.held = 0
             return run(arguments)
@@ -100,6 +103,10 @@ class Watch:
         held, self.held = self.held, None
         if self.device is not None:
             found = run(arguments)
+            learn(self.device, self.reserved)
+            stats = torch.cuda.memory_stats(self.device)
+            requested = int(stats.get("requested_bytes.all.peak", 0))
+            self.report.requested_bytes = max(requested, self.report.requested_bytes or 0)
             self._judge(torch.cuda.max_memory_allocated(self.device))
             return found
         forward = self.peak + self._before()
@@ -114,10 +121,20 @@ class Watch:
         """The plan's memory before the step, with the gradients that are actually present."""
         return self.report.fixed_bytes - self.report.accumulated_bytes + self.present
 
+    def _slack(self) -> int:
+        """Bytes by which rounding of torch's allocator may exceed a plan: without expandable
+        segments a block above 1 MiB is divided only if more than 1 MiB is left. The memory that was
+        requested shows how much that was."""
+        requested = self.report.requested_bytes
+        if self.device is None or not requested or has_expandable_segments():
+            return 0
+        return max(0, torch.cuda.max_memory_allocated(self.device) - requested)
+
     def _judge(self, measured: int) -> None:
         report = self.report
         report.measured_bytes = max(measured, report.measured_bytes or 0)
-        if measured <= report.budget_bytes or measured <= WARNED_AGAIN * self.warned:
+        slack = self._slack()
+        if measured <= report.budget_bytes + slack or measured <= WARNED_AGAIN * self.warned:
             return
         self.warned = 0 if self.strict else measured
         size = _native.format_bytes
@@ -132,7 +149,7 @@ class Watch:
             remedy = "with accumulate=True the plan counts them"
         elif self.device is not None and self.beside > measured - report.budget_bytes:
             words += f"; {size(self.beside)} more are there than when it was compiled"
-            remedy = "extra_bytes is for states of an optimizer and the like"
+            remedy = "optimizer= counts its states, extra_bytes is for other memory"
         if self.strict:
             raise RematError(words, remedy=remedy)
         warnings.warn(f"{words}: {remedy}", stacklevel=2)
