@@ -4,7 +4,8 @@
 
 Each of 20 networks is solved at five budgets: free, and within each class of plans. The price is
 the cost of the class above the best plan found, free or not. Twelve networks are unedited models of
-torchvision and transformers with static costs, which run no operator; the others are of the zoo. Needs torchvision and transformers.
+torchvision and transformers with static costs, which run no operator; the others are of the zoo.
+Needs torchvision and transformers.
 """
 
 from __future__ import annotations

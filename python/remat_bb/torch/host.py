@@ -19,6 +19,7 @@ import torch
 from ..errors import RematError
 from . import _compat
 from .carrier import Carrier, Done, carrier_of
+from .pinned import pinned
 
 
 @dataclass(frozen=True)
@@ -140,13 +141,13 @@ class Host:
             self._idle.append(self._arena())
 
     def _arena(self) -> torch.Tensor:
-        pinned = self.device.type == "cuda"
         try:
             with _compat.unset_fake_temporarily():
-                # Filling maps the pages before the first step.
-                arena = torch.zeros(
-                    self.arena_bytes, dtype=torch.uint8, device="cpu", pin_memory=pinned
-                )
+                if self.device.type == "cuda":
+                    arena = pinned(self.arena_bytes)
+                else:
+                    # Filling maps the pages before the first step.
+                    arena = torch.zeros(self.arena_bytes, dtype=torch.uint8, device="cpu")
         except RuntimeError as error:
             words = str(error).strip().partition("\n")[0]
             raise RematError(

@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 import remat_bb
 import remat_bb.torch as rt
-from remat_bb.torch import clock, cost, decisions, optimizer_states, plan_cache, rates
+from remat_bb.torch import clock, cost, decisions, optimizer_states, pinned, plan_cache, rates
 from remat_bb.torch.cost import Measured, Measurement, Roofline
 from remat_bb.torch.partition import Call
 from remat_bb.torch.report import Report
@@ -324,6 +324,45 @@ def test_plans_are_kept_by_device_and_settings(monkeypatch):
     assert plan_cache.machine(GPU) != plain and "benchmark" in plan_cache.machine(GPU)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA A100-SXM4-80GB")
     assert plan_cache.machine(GPU) != plain
+
+
+class Runtime:
+    """Stands in for CUDA's runtime."""
+
+    def __init__(self, code=0):
+        self.code, self.pinned = code, {}
+
+    def cudaHostRegister(self, place, size, flags):  # noqa: N802
+        self.pinned[place] = size
+        return self.code
+
+    def cudaHostUnregister(self, place):  # noqa: N802
+        del self.pinned[place]
+
+
+def test_pinned_memory_has_the_size_that_was_asked_for(monkeypatch):
+    runtime = Runtime()
+    monkeypatch.setattr(torch.cuda, "cudart", lambda: runtime)
+    arena = pinned.pinned(65 * 1024 + 1)
+    part = arena[100:]
+    assert list(runtime.pinned.values()) == [65 * 1024 + 1] and arena.numel() == 65 * 1024 + 1
+    del arena
+    assert runtime.pinned, "a part of it is in use"
+    del part
+    assert not runtime.pinned
+    monkeypatch.setattr(pinned, "available_bytes", lambda: 1000)
+    with pytest.raises(remat_bb.RematError, match="pinned host memory, and 1000 B are available"):
+        pinned.pinned(950)
+    monkeypatch.setattr(torch.cuda, "cudart", lambda: Runtime(2))
+    with pytest.raises(remat_bb.RematError, match="does not pin 10 bytes .* .error 2."):
+        pinned.pinned(10)
+
+
+def test_available_memory_is_known_here():
+    available = pinned.available_bytes()
+    if not sys.platform.startswith("linux"):
+        pytest.skip("/proc/meminfo is of Linux")
+    assert 2**20 < available < 2**50
 
 
 OPTIMIZERS = {
