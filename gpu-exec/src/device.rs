@@ -64,6 +64,7 @@ impl Device {
             _ => return fail("there are cpu, cuda and cuda:N"),
         };
         if let Place::Cuda(index) = place {
+            set_defaults(deterministic);
             load_cuda();
             if !tch::Cuda::is_available() {
                 return fail(
@@ -164,15 +165,10 @@ impl Device {
     /// Bytes that are still available on the CPU, where the system reports them; `None` on a GPU,
     /// which reports an error when its memory runs out.
     pub(crate) fn free_bytes(&self) -> Option<u64> {
-        if self.place != Place::Cpu {
-            return None;
+        match self.place {
+            Place::Cpu => host_free_bytes(),
+            _ => None,
         }
-        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("MemAvailable:"))?;
-        let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-        kibibytes.checked_mul(1024)
     }
 
     /// Resets peaks to the memory allocated now.
@@ -206,6 +202,30 @@ fn keep_freed_memory() {
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
+    }
+}
+
+/// Bytes of the host's memory that are still available, where the system reports them.
+pub(crate) fn host_free_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("MemAvailable:"))?;
+    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+/// Sets what libraries of CUDA read when they are loaded, unless the user has set it. Expandable
+/// segments leave no rest of a block unused, so tensors take what the plan says. With
+/// `deterministic`, cuBLAS needs workspaces of fixed size, or libtorch warns at every product.
+fn set_defaults(deterministic: bool) {
+    let mut defaults = vec![(c"PYTORCH_CUDA_ALLOC_CONF", c"expandable_segments:True")];
+    if deterministic {
+        defaults.push((c"CUBLAS_WORKSPACE_CONFIG", c":4096:8"));
+    }
+    for (name, value) in defaults {
+        // SAFETY: two C strings. Threads of this program read no environment at the same time.
+        unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 0) };
     }
 }
 

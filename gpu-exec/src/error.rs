@@ -95,6 +95,10 @@ impl ExecError {
             "out of memory",
             "not enough memory",
             "can't allocate memory",
+            "CUBLAS_STATUS_ALLOC_FAILED",
+            "CUDNN_STATUS_ALLOC_FAILED",
+            "unable to find an engine",
+            "cudaErrorMemoryAllocation",
         ];
         match short.iter().any(|words| text.contains(words)) {
             true => ExecError::OutOfMemory(text),
@@ -119,7 +123,11 @@ mod tests {
         let gpu = "CUDA out of memory. Tried to allocate 2.00 GiB.\nException raised from malloc";
         let cpu =
             "[enforce fail at alloc_cpu.cpp:127] data. DefaultCPUAllocator: not enough memory";
-        for text in [gpu, cpu] {
+        let cublas = "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`";
+        let cudnn = "cuDNN error: CUDNN_STATUS_ALLOC_FAILED";
+        let engine = "GET was unable to find an engine to execute this computation";
+        let runtime = "CUDA error: cudaErrorMemoryAllocation";
+        for text in [gpu, cpu, cublas, cudnn, engine, runtime] {
             let found = ExecError::of_torch(text);
             assert!(matches!(found, ExecError::OutOfMemory(_)), "{found}");
             assert!(!found.to_string().contains('\n'));

@@ -13,6 +13,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <cstring>
+#include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -264,8 +265,21 @@ int remat_copy_part(const Tensor *to, const Tensor *from, int64_t offset, int64_
   });
 }
 
+// Pinned memory of exactly these bytes. The allocator of libtorch rounds up to a power of two.
 int remat_pinned(Tensor **out, int64_t bytes) {
-  return guarded([&] { out[0] = boxed(at::empty({bytes}, at::TensorOptions(at::kByte).pinned_memory(true))); });
+  return guarded([&] {
+    using Pin = int (*)(void *, size_t, unsigned);
+    using Unpin = int (*)(void *);
+    auto pin = reinterpret_cast<Pin>(dlsym(RTLD_DEFAULT, "cudaHostRegister"));
+    auto unpin = reinterpret_cast<Unpin>(dlsym(RTLD_DEFAULT, "cudaHostUnregister"));
+    TORCH_CHECK(pin && unpin, "the CUDA runtime is not loaded: host memory cannot be pinned");
+    // Filled, so that its pages exist.
+    Tensor pageable = at::zeros({bytes}, at::kByte);
+    int code = pin(pageable.data_ptr(), static_cast<size_t>(bytes), 0);
+    TORCH_CHECK(code == 0, "CUDA does not pin ", bytes, " bytes of host memory (error ", code, ")");
+    auto end = [pageable, unpin](void *at) { unpin(at); };
+    out[0] = boxed(at::from_blob(pageable.data_ptr(), {bytes}, end, at::TensorOptions(at::kByte)));
+  });
 }
 
 int remat_synchronise_stream(int device) {
@@ -304,12 +318,28 @@ int remat_lanes_copy(void **event, void *of, bool to_host, const Tensor *const *
   });
 }
 
-int remat_lanes_wait(void *of, void *event) {
+// Later computations wait for an event; with `host` this thread waits as well.
+int remat_lanes_wait(void *of, void *event, bool host) {
   return guarded([&] {
     c10::Stream stream = computing(static_cast<Lanes *>(of)->device);
     static_cast<c10::Event *>(event)->block(stream);
-    stream.synchronize();
+    if (host)
+      stream.synchronize();
   });
+}
+
+// An event that marks a time on the stream of computations.
+int remat_mark(void **event, int device) {
+  return guarded([&] {
+    auto made = std::make_unique<c10::Event>(c10::DeviceType::CUDA, c10::EventFlag::BACKEND_DEFAULT);
+    made->record(computing(gpu(device)));
+    *event = made.release();
+  });
+}
+
+// Milliseconds from one mark to another, both of which have occurred.
+int remat_between(double *milliseconds, void *from, void *to) {
+  return guarded([&] { *milliseconds = static_cast<c10::Event *>(from)->elapsedTime(*static_cast<c10::Event *>(to)); });
 }
 
 int remat_lanes_synchronise(void *of) {
@@ -383,9 +413,21 @@ int remat_set_precise(bool deterministic) {
     context.setDeterministicCuDNN(deterministic);
     context.setDeterministicFillUninitializedMemory(false);
     context.setBenchmarkCuDNN(false);
-    context.setAllowTF32CuDNN(false);
-    context.setAllowTF32CuBLAS(false);
   });
+}
+
+// Products and convolutions in float32 round their factors to 19 bits, or not.
+int remat_set_tf32(bool rounds) {
+  return guarded([&] {
+    auto &context = at::globalContext();
+    context.setAllowTF32CuDNN(rounds);
+    context.setAllowTF32CuBLAS(rounds);
+  });
+}
+
+bool remat_tf32() {
+  auto &context = at::globalContext();
+  return context.allowTF32CuBLAS() && context.allowTF32CuDNN();
 }
 
 int remat_convolution_backward(Tensor **out, const Tensor *dy, const Tensor *x, const Tensor *weight,

@@ -35,7 +35,9 @@ unsafe extern "C" {
         count: i64,
         after: *mut c_void,
     ) -> i32;
-    fn remat_lanes_wait(lanes: *mut c_void, event: *mut c_void) -> i32;
+    fn remat_lanes_wait(lanes: *mut c_void, event: *mut c_void, host: bool) -> i32;
+    fn remat_mark(event: *mut *mut c_void, device: i32) -> i32;
+    fn remat_between(milliseconds: *mut f64, from: *mut c_void, to: *mut c_void) -> i32;
     fn remat_lanes_synchronise(lanes: *mut c_void) -> i32;
     fn remat_event_free(event: *mut c_void);
     fn remat_checksum(storage: *const C_tensor, offset: i64, bytes: i64) -> u64;
@@ -44,6 +46,9 @@ unsafe extern "C" {
     fn remat_draw(t: *const C_tensor, what: i32, number: f64, seed: u64) -> i32;
     fn remat_empty_cache() -> i32;
     fn remat_set_precise(deterministic: bool) -> i32;
+    fn remat_set_tf32(rounds: bool) -> i32;
+    #[cfg(test)]
+    fn remat_tf32() -> bool;
     fn remat_convolution_backward(
         out: *mut *mut C_tensor,
         dy: *const C_tensor,
@@ -274,10 +279,10 @@ impl Lanes {
         Ok(Event(made))
     }
 
-    /// Makes later computations wait for an event, and returns once it has occurred.
-    pub fn wait(&self, event: &Event) -> Result<(), ExecError> {
+    /// Makes later computations wait for an event. With `host`, returns once it has occurred.
+    pub fn wait(&self, event: &Event, host: bool) -> Result<(), ExecError> {
         // SAFETY: live streams and a live event.
-        checked(unsafe { remat_lanes_wait(self.0, event.0) })
+        checked(unsafe { remat_lanes_wait(self.0, event.0, host) })
     }
 
     /// Waits for all copies.
@@ -337,11 +342,44 @@ pub fn empty_cache() -> Result<(), ExecError> {
     checked(unsafe { remat_empty_cache() })
 }
 
-/// Disables rounding to 19 bits (TF32); with `deterministic`, allows only algorithms that give the
-/// same bits each time.
+/// With `deterministic`, allows only algorithms that give the same bits each time.
 pub fn set_precise(deterministic: bool) -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_set_precise(deterministic) })
+}
+
+/// Chooses whether products and convolutions in float32 round their factors to 19 bits (TF32).
+pub fn set_tf32(rounds: bool) -> Result<(), ExecError> {
+    // SAFETY: no pointers.
+    checked(unsafe { remat_set_tf32(rounds) })
+}
+
+/// Returns whether products and convolutions in float32 may round their factors (TF32).
+#[cfg(test)]
+pub fn tf32() -> bool {
+    // SAFETY: no pointers.
+    unsafe { remat_tf32() }
+}
+
+/// A time on the stream of computations of a GPU.
+pub struct Mark(Event);
+
+impl Mark {
+    /// Marks the end of all work that was started so far.
+    pub fn now(device: i32) -> Result<Self, ExecError> {
+        let mut made = std::ptr::null_mut();
+        // SAFETY: a valid place.
+        checked(unsafe { remat_mark(&mut made, device) })?;
+        Ok(Mark(Event(made)))
+    }
+
+    /// Seconds until a later mark; both must have occurred.
+    pub fn seconds_until(&self, later: &Mark) -> Result<f64, ExecError> {
+        let mut milliseconds = 0.0;
+        // SAFETY: live events.
+        checked(unsafe { remat_between(&mut milliseconds, self.0.0, later.0.0) })?;
+        Ok(milliseconds * 1e-3)
+    }
 }
 
 /// Strides, padding and other numbers of a convolution, one entry for each axis.

@@ -42,6 +42,8 @@ pub struct Training {
     pub(crate) slots: BTreeMap<(NodeId, u16), Vec<Slot>>,
     pub(crate) gradient_slots: Vec<Option<Slot>>,
     pub(crate) seed: i64,
+    /// True if steps do not wait for each computation.
+    pub(crate) asynchronous: bool,
 }
 
 impl Training {
@@ -61,6 +63,8 @@ impl Training {
                 precision.activations, precision.parameters, precision.gradients
             )));
         }
+        let rounds = precision.activations == DType::Tf32;
+        shim::set_tf32(rounds)?;
         if program.instance.loss().is_none() {
             return Err(ExecError::Mismatch(
                 "the graph has no loss and no backward pass; the executor runs training steps"
@@ -95,6 +99,7 @@ impl Training {
             slots: BTreeMap::new(),
             gradient_slots: parameters.iter().map(|_| None).collect(),
             device: device.clone(),
+            asynchronous: false,
             program,
             parameters,
             batch,
@@ -112,6 +117,13 @@ impl Training {
     /// Device on which it runs.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Chooses whether steps on a GPU start each computation without waiting for the one before, as
+    /// training does. Times are then those between events on the GPU. Results and memory are the
+    /// same. On the CPU computations are always waited for.
+    pub fn set_asynchronous(&mut self, asynchronous: bool) {
+        self.asynchronous = asynchronous;
     }
 
     /// Gradients of the parameters made by the last step, in the network's order.
@@ -256,4 +268,22 @@ fn batch(
         tensors.insert(x, tensor);
     }
     Ok(tensors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remat_instances::zoo::{self, ModelSpec};
+
+    #[test]
+    fn a_network_in_tf32_rounds_and_others_do_not() {
+        let device = Device::open("cpu", true).expect("the CPU");
+        for (dtype, rounds) in [("tf32", true), ("fp32", false), ("bf16", false)] {
+            let text = format!("zoo:vgg16?batch=1&size=32x32&classes=10&hidden=16&dtype={dtype}");
+            let spec: ModelSpec = text.parse().expect("a model");
+            let program = zoo::program(&spec).expect("a graph").expect("operators");
+            Training::new(program, &device, 0).unwrap_or_else(|e| panic!("{dtype}: {e}"));
+            assert_eq!(shim::tf32(), rounds, "{dtype}");
+        }
+    }
 }

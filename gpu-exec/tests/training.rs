@@ -7,7 +7,7 @@ use common::{Case, GOOGLENET, GPT2, MOBILENET, RESNET, UNET, VGG, monet_schedule
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::monet::MonetFormulation;
 use remat_formulations::strategies;
-use remat_gpu_exec::{Device, ExecError, run};
+use remat_gpu_exec::{Device, ExecError, gradients, run};
 use remat_instances::instance::{Instance, NodeKind};
 use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::MonetSchedule;
@@ -329,5 +329,27 @@ fn devices_that_are_not_there_are_named() {
     for name in ["tpu", "cuda:x", "cpu:0"] {
         let found = Device::open(name, false).expect_err("no such device");
         assert!(found.to_string().contains(name), "{found}");
+    }
+}
+
+/// Steps that do not wait for each computation have the same results and the same memory.
+#[test]
+fn asynchronous_steps_equal_synchronous_ones() {
+    for model in [RESNET, GPT2] {
+        let mut case = Case::new(model);
+        let plan = plain(&case.instance);
+        let mut steps = [false, true].map(|asynchronous| {
+            case.training.set_asynchronous(asynchronous);
+            let found = run(&mut case.training, &plan).unwrap_or_else(|e| panic!("{model}: {e}"));
+            (found, gradients(&case.training).expect("gradients"))
+        });
+        let [(first, expected), (second, found)] = &mut steps;
+        assert_eq!(first.loss.to_bits(), second.loss.to_bits(), "{model}");
+        assert_eq!(first.memory.peak, second.memory.peak, "{model}");
+        assert_eq!(first.computations.len(), second.computations.len());
+        assert!(second.seconds > 0.0);
+        for (mine, theirs) in found.iter().zip(expected.iter()) {
+            assert!(mine.equal(theirs), "{model}");
+        }
     }
 }

@@ -54,6 +54,13 @@ pub struct DeviceArguments {
     pub seed: u64,
 }
 
+impl DeviceArguments {
+    /// Returns whether the device is a GPU.
+    pub fn is_gpu(&self) -> bool {
+        self.device.starts_with("cuda")
+    }
+}
+
 /// `remat-bb exec`
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -98,6 +105,11 @@ pub struct ExecArguments {
     /// The result has the median time.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub repeat: u16,
+    /// Start operators on a GPU without waiting for each, as training does
+    ///
+    /// Times are then those between events on the GPU. Results and memory are the same.
+    #[arg(long)]
+    pub asynchronous: bool,
     /// Draw predicted and measured memory over time
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

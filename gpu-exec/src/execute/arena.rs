@@ -67,6 +67,17 @@ struct Checks {
     steady: Vec<(Part, u64)>,
 }
 
+/// Refuses checked runs on a GPU, whose memory the host cannot read.
+fn check_place(checked: bool, place: tch::Device) -> Result<(), ExecError> {
+    match checked && place != tch::Device::Cpu {
+        true => Err(ExecError::Device {
+            device: format!("{place:?}"),
+            problem: "a checked arena is read by the host: run it on the CPU, or unchecked".into(),
+        }),
+        false => Ok(()),
+    }
+}
+
 impl Arena {
     /// Allocates the storage, and moves parameters, batch and statistics into the plan's fixed
     /// memory as far as they fit. With `checked`, freed parts are overwritten, and parts in use are
@@ -81,6 +92,7 @@ impl Arena {
         addresses: &PlanAddresses,
         checked: bool,
     ) -> Result<Self, ExecError> {
+        check_place(checked, training.device.place())?;
         let wrong = |e: String| ExecError::Mismatch(format!("addresses: {e}"));
         let replayed = addresses.replay(instance, plan);
         replayed.map_err(|e| wrong(e.to_string()))?;
@@ -560,5 +572,22 @@ impl Drop for Arena {
             shim::arena_withdraw();
             shim::arena_end();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checked_arenas_are_on_the_cpu() {
+        assert!(check_place(true, tch::Device::Cpu).is_ok());
+        assert!(check_place(false, tch::Device::Cuda(0)).is_ok());
+        let problem = check_place(true, tch::Device::Cuda(0)).unwrap_err();
+        assert!(
+            problem
+                .to_string()
+                .contains("run it on the CPU, or unchecked")
+        );
     }
 }

@@ -5,6 +5,7 @@ use super::arena::{Arena, ArenaUse};
 use super::copies::Copies;
 use crate::error::ExecError;
 use crate::kernels::{self, Call, Gradients, Wanted};
+use crate::shim;
 use crate::training::{Training, bytes_of};
 use remat_instances::instance::NodeId;
 use remat_instances::plan::Register;
@@ -32,6 +33,8 @@ pub(super) struct Machine<'a> {
     pub step: usize,
     /// Bytes that the device had reserved at most during the last computation.
     pub reserved: u64,
+    /// Events on the GPU around each computation of an asynchronous step.
+    pub marks: Vec<[shim::Mark; 2]>,
     /// True if the current node must keep the positions that its by-product is made from.
     pub keep_positions: bool,
     /// Positions of maxima that poolings kept for their by-products, by operation.
@@ -55,6 +58,7 @@ impl<'a> Machine<'a> {
             arrived: vec![false; training.parameters.len()],
             step: 0,
             reserved: 0,
+            marks: Vec::new(),
             keep_positions: false,
             positions: training.node_of.iter().map(|_| None).collect(),
             needs: Vec::new(),
@@ -93,10 +97,14 @@ impl<'a> Machine<'a> {
         self.synchronise()?;
         device.reset_peak()?;
         let before = device.memory()?.current;
+        let mark = self.mark()?;
         let start = device.seconds();
         self.compute(node, register, implementation)?;
         self.synchronise()?;
         let seconds = device.seconds() - start;
+        if let (Some(begin), Some(end)) = (mark, self.mark()?) {
+            self.marks.push([begin, end]);
+        }
         let memory = device.memory()?;
         self.reserved = memory.reserved;
         Ok(Computation {
@@ -109,9 +117,34 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Waits until all computations are done, but not for copies beside them.
+    /// An event on the GPU, for an asynchronous step.
+    fn mark(&self) -> Result<Option<shim::Mark>, ExecError> {
+        let gpu = self.training.device.gpu();
+        let gpu = gpu.filter(|_| self.training.asynchronous);
+        gpu.map(shim::Mark::now).transpose()
+    }
+
+    /// Ends an asynchronous step: waits for the GPU, and gives each computation its time between
+    /// events. Returns the seconds from the first event to the last.
+    pub fn timed(&mut self, computations: &mut [Computation]) -> Result<Option<f64>, ExecError> {
+        let marks = std::mem::take(&mut self.marks);
+        let (Some([first, _]), Some([_, last])) = (marks.first(), marks.last()) else {
+            return Ok(None);
+        };
+        self.training.device.synchronise_computations()?;
+        for (computation, [begin, end]) in computations.iter_mut().zip(&marks) {
+            computation.seconds = begin.seconds_until(end)?;
+        }
+        first.seconds_until(last).map(Some)
+    }
+
+    /// Waits until all computations are done, but not for copies beside them. An asynchronous step
+    /// waits for nothing.
     fn synchronise(&self) -> Result<(), ExecError> {
         let device = &self.training.device;
+        if self.training.asynchronous {
+            return Ok(());
+        }
         match self.copies {
             Some(_) => device.synchronise_computations(),
             None => {

@@ -36,7 +36,7 @@ use remat_instances::zoo::Action;
 pub struct Run {
     /// The loss.
     pub loss: f64,
-    /// Seconds of all computations.
+    /// Seconds of all computations; of an asynchronous step, from its begin to its end.
     pub seconds: f64,
     /// Memory of this training: its peak over all computations, and the bytes left at the end.
     /// Reserved bytes are the whole device's.
@@ -174,7 +174,7 @@ fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Ru
     let followed = followed_by_by_products(machine.training, plan);
     let mut run = Run::default();
     if let Some(copies) = &mut machine.copies {
-        copies.begin();
+        copies.begin(machine.training.asynchronous);
     }
     for (k, step) in plan.steps.iter().enumerate() {
         machine.step = k;
@@ -214,6 +214,9 @@ fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Ru
                 run.computations.push(computation);
             }
         }
+    }
+    if let Some(seconds) = machine.timed(&mut run.computations)? {
+        run.seconds = seconds;
     }
     let memory = machine.training.device.memory()?;
     run.memory.current = memory.current.saturating_sub(foreign);

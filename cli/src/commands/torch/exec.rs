@@ -18,6 +18,9 @@ use remat_report::draw::memory::{self, MemoryPicture};
 use remat_report::results;
 use std::fmt::Write;
 
+/// Alignment of addresses on a GPU in bytes: that of libtorch's own allocator, which kernels look
+/// at.
+const GPU_LINE: u64 = 512;
 /// Relative difference of gradients that floating-point sums in another order explain.
 const SAME_GRADIENT: f64 = 1e-4;
 
@@ -35,6 +38,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     let found = source::replayed(&arguments.instance, &arguments.plan)?;
     let program = program_of(&found.instance)?;
     let mut training = session::training(program, &arguments.on)?;
+    training.set_asynchronous(arguments.asynchronous);
     let plain = session::plain(&training.program().instance, found.plan.semantics)?;
     let addresses = addresses(arguments, &found)?;
     let host = match found.plan.has_copies() {
@@ -110,7 +114,11 @@ fn addresses(
     }
     let (instance, plan) = (&found.instance, &found.plan);
     let settings = PlaceSettings::default();
-    let placed = place_plan(instance, plan, Some(CACHE_LINE), None, &settings);
+    let alignment = match arguments.on.is_gpu() {
+        true => GPU_LINE,
+        false => CACHE_LINE,
+    };
+    let placed = place_plan(instance, plan, Some(alignment), None, &settings);
     let placed = placed.map_err(|e| Failure::Usage {
         problem: format!("--arena: {e}"),
         remedy: "run the plan without --arena".into(),

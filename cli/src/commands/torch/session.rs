@@ -126,11 +126,19 @@ pub fn measured(
         let several = plans.len() > 1;
         for (plan, found) in plans.iter_mut().zip(&mut found) {
             let Some((runs, _)) = found else { continue };
-            if training.device().caches() && several {
-                training.device().empty_cache()?;
-                plan.run(training)?;
+            let mut turn = || {
+                if training.device().caches() && several {
+                    training.device().empty_cache()?;
+                    plan.run(training)?;
+                }
+                plan.run(training)
+            };
+            match turn() {
+                Ok(run) => runs.push(run),
+                // Fragmentation: other plans go on.
+                Err(ExecError::OutOfMemory(_)) => *found = None,
+                Err(problem) => return Err(problem),
             }
-            runs.push(plan.run(training)?);
         }
     }
     let measured = |(mut runs, gradients): (Vec<Run>, Vec<Tensor>)| {

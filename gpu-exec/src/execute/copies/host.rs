@@ -3,6 +3,7 @@
 use super::Carrier;
 use super::lane::Lanes;
 use super::stream::Streams;
+use crate::device::host_free_bytes;
 use crate::error::ExecError;
 use crate::shim;
 use crate::training::{Training, bytes_of};
@@ -56,11 +57,7 @@ impl HostMemory {
         let device = training.device();
         let link = instance.host_link().cloned().unwrap_or_default();
         let gpu = device.gpu();
-        if device.free_bytes().is_some_and(|free| bytes > free) {
-            return Err(ExecError::Host(format!(
-                "the plan's copies take {bytes} bytes of host memory, which are not free"
-            )));
-        }
+        check_room(bytes, host_free_bytes(), gpu.is_some())?;
         let storage = match (bytes, gpu) {
             (0, _) => None,
             (_, Some(_)) => Some(shim::pinned(bytes)?),
@@ -142,6 +139,26 @@ impl HostMemory {
     }
 }
 
+/// Share of the free memory that may be pinned: a machine without pageable memory stops.
+const PINNED_SHARE: f64 = 0.9;
+
+/// Refuses more host memory than there is.
+fn check_room(bytes: u64, free: Option<u64>, is_pinned: bool) -> Result<(), ExecError> {
+    let Some(free) = free else {
+        return Ok(());
+    };
+    let (room, kind) = match is_pinned {
+        true => ((free as f64 * PINNED_SHARE) as u64, "pinned host memory"),
+        false => (free, "host memory"),
+    };
+    match bytes > room {
+        true => Err(ExecError::Host(format!(
+            "the plan's copies take {bytes} bytes of {kind}, and {room} can be had"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Offset and size of a host buffer, by the statement that allocates it.
 type Places = BTreeMap<usize, (u64, u64)>;
 
@@ -195,4 +212,19 @@ fn places(
     let place = |index: Option<usize>| index.map_or((0, 0), |k| (offsets[k], sizes[k]));
     let places = statements.into_iter().map(|(at, k)| (at, place(k)));
     Ok((places.collect(), outcome.height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pinned_memory_leaves_a_rest() {
+        assert!(check_room(95, Some(100), false).is_ok());
+        assert!(check_room(101, Some(100), false).is_err());
+        assert!(check_room(90, Some(100), true).is_ok());
+        let problem = check_room(95, Some(100), true).unwrap_err().to_string();
+        assert!(problem.contains("95 bytes of pinned host memory, and 90"));
+        assert!(check_room(u64::MAX, None, true).is_ok());
+    }
 }

@@ -76,6 +76,10 @@ pub(crate) trait Carrier {
     /// in words.
     fn wait(&mut self, ticket: Ticket) -> Result<(), String>;
 
+    /// Chooses whether [`Carrier::wait`] on a GPU returns before the copy has ended. Later
+    /// computations wait for it on the GPU in both cases.
+    fn set_asynchronous(&mut self, _asynchronous: bool) {}
+
     /// Waits until all copies have ended, and forgets them. With `abandon`, copies that have not
     /// ended may be skipped.
     fn settle(&mut self, abandon: bool);
@@ -132,7 +136,8 @@ impl<'a> Copies<'a> {
     }
 
     /// Starts the step's clock.
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, asynchronous: bool) {
+        self.host.carrier().set_asynchronous(asynchronous);
         self.begun = Instant::now();
     }
 

@@ -9,6 +9,7 @@ use remat_instances::instance::Duplex;
 pub(crate) struct Streams {
     lanes: shim::Lanes,
     started: Vec<shim::Event>,
+    asynchronous: bool,
 }
 
 impl Streams {
@@ -20,6 +21,7 @@ impl Streams {
         Ok(Streams {
             lanes: shim::Lanes::new(device, duplex == Duplex::Half)?,
             started: Vec::new(),
+            asynchronous: false,
         })
     }
 }
@@ -41,8 +43,12 @@ impl Carrier for Streams {
 
     fn wait(&mut self, ticket: Ticket) -> Result<(), String> {
         self.lanes
-            .wait(&self.started[ticket.0])
+            .wait(&self.started[ticket.0], !self.asynchronous)
             .map_err(|e| e.to_string())
+    }
+
+    fn set_asynchronous(&mut self, asynchronous: bool) {
+        self.asynchronous = asynchronous;
     }
 
     fn settle(&mut self, _abandon: bool) {
