@@ -1,275 +1,265 @@
-"""Plans on a GPU: peaks, times and bits beside plain training, checkpointing and torch's budgets.
+"""What a GPU shows in ten minutes: one line of JSON for each figure, as it is found.
 
-    python python/bench/on_gpu.py [--models WORD ...] [--budgets 80,60,40] [--out FILE.csv]
+    python python/bench/on_gpu.py facts | costs | compare [BUDGET] | cap [BUDGET] [--small]
 
-Each model trains plainly, with checkpointing of its blocks, and by plans: without recomputation,
-for shares of the plain peak, for the peak that checkpointing takes, with copies to the host over
-the link as it is measured, and under Inductor for the peaks of torch's `activation_memory_budget`.
-Peaks are allocated bytes of torch's allocator over the whole step with all that stays; times are
-the median of several steps, forward and backward, with the GPU idle before and after. Deviations
-are those of all gradients from the same graphs' without a plan: with `--deterministic`, which is
-slower, 0 is equality in every bit.
+| command | figures |
+|---|---|
+| facts | versions, rate of products, issue time of a call, workspaces of cuBLAS |
+| costs | operators of 1 to 256 MiB: time alone in a warm cache, and as plans count it |
+| compare | GPT-2 in bfloat16: plain, checkpointed, planned at BUDGET and at checkpointing's peak |
+| cap | the least hard limit of memory under which a plan of BUDGET runs, as a share of the budget |
 
-Models are in bfloat16 (the convolutional ones in float32 with TF32). Seeds are fixed; plans depend
-on measured costs.
+`--small` takes a tiny model, for a trial on the processor. `scripts/exec-gpu.sh` calls all.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
-import csv
 import functools
 import gc
+import json
 import os
 import statistics
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Products of matrices have the same bits each time with a workspace of fixed size alone.
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-
-import against_torch  # noqa: E402
-import torch  # noqa: E402
-from against_torch import stages  # noqa: E402
-from measuring import Outcome, Step, header, outcome  # noqa: E402
-from torch._functorch import config  # noqa: E402
-from torch.utils.checkpoint import checkpoint  # noqa: E402
-
-import remat_bb  # noqa: E402
-import remat_bb.torch as rt  # noqa: E402
+os.environ.setdefault("REMAT_BB_PLAN_CACHE", "0")
+import torch
+from torch.utils.checkpoint import checkpoint
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "torch"))
 
-import models  # noqa: E402
+from models import Gpt  # noqa: E402
 
-COLUMNS = (
-    "model,method,budget bytes,predicted bytes,peak bytes,median ms,gradient deviation,"
-    "plan overhead,gap,to host bytes,compile s,note"
-).split(",")
+import remat_bb.torch as rt  # noqa: E402
+from remat_bb.torch import clock  # noqa: E402
 
-
-@dataclass(frozen=True)
-class Case(against_torch.Case):
-    """A model with its batch, its blocks by name, and its type of elements."""
-
-    dtype: torch.dtype = torch.bfloat16
+HAS_GPU = torch.cuda.is_available()
+DEVICE = torch.device("cuda" if HAS_GPU else "cpu")
+TURNS, WARM_UP = 9, 3
+SOLVER_SECONDS = 5.0
+CAPS = 7
+"""Hard limits that are tried."""
 
 
-def _pictures(batch: int, size: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.randn(batch, 3, size, size, dtype=dtype), torch.randint(0, 10, (batch,))
+def say(**found: Any) -> None:
+    """One line of JSON."""
+    rounded = {k: round(v, 5) if isinstance(v, float) else v for k, v in found.items()}
+    print(json.dumps(rounded), flush=True)
 
 
-def _words(batch: int, length: int) -> tuple[torch.Tensor]:
-    return (torch.randint(0, 50257, (batch, length)),)
+def wait() -> None:
+    """Waits for the GPU."""
+    if HAS_GPU:
+        torch.cuda.synchronize()
 
 
-CASES = {
-    "gpt2 medium": Case(
-        lambda: models.Gpt(True, 0.1, width=1024, depth=24, words=50257, length=1024),
-        lambda: _words(8, 1024),
-        "blocks",
-    ),
-    "gpt, attention written out": Case(
-        lambda: models.Gpt(False, 0.1, width=1024, depth=8, words=50257, length=1024),
-        lambda: _words(8, 1024),
-        "blocks",
-    ),
-    "llama": Case(
-        lambda: models.Llama(16, 2048),
-        lambda: (torch.randn(4, 2048, 2048, dtype=torch.bfloat16),),
-        "blocks",
-    ),
-    "vit": Case(
-        lambda: models.Vit(768, 12), lambda: _pictures(16, 128, torch.bfloat16), "encoder.layers"
-    ),
-    "resnet50": Case(
-        lambda: models.Resnet(stages((3, 4, 6, 3), 256), models.Bottleneck),
-        lambda: _pictures(32, 64, torch.float32),
-        "blocks",
-        torch.float32,
-    ),
-    "unet": Case(
-        lambda: models.Unet(64),
-        lambda: (torch.randn(16, 3, 256, 256),),
-        None,
-        torch.float32,
-    ),
-}
+def memory() -> dict[str, int]:
+    """Peaks of memory in bytes: allocated, requested, reserved."""
+    if not HAS_GPU:
+        return {}
+    stats = torch.cuda.memory_stats()
+    kinds = ("allocated_bytes", "requested_bytes", "reserved_bytes")
+    return {kind: stats[f"{kind}.all.peak"] for kind in kinds}
 
 
-class Bench:
-    """One model, and the rows found so far."""
+def made(small: bool) -> tuple[torch.nn.Module, tuple[Any, ...]]:
+    """GPT-2 medium in bfloat16 with dropout, or a tiny one, and a batch."""
+    width, depth, words, length, batch = 1024, 24, 50257, 1024, 8
+    if small:
+        width, depth, words, length, batch = 64, 2, 101, 64, 8
+    torch.manual_seed(0)
+    with DEVICE:
+        model = Gpt(True, 0.1, width=width, depth=depth, words=words, length=length)
+        return model.to(torch.bfloat16), (torch.randint(0, words, (batch, length)),)
 
-    def __init__(self, name: str, arguments: argparse.Namespace) -> None:
-        self.name, self.arguments = name, arguments
-        torch._dynamo.reset()
-        torch.manual_seed(0)
-        # Before anything is compiled: torch would compile it again. One model has an operator
-        # without such an algorithm.
-        torch.use_deterministic_algorithms(arguments.deterministic, warn_only=name == "unet")
-        self.case = CASES[name]
-        # Not as the default device, whose hook costs every call time.
-        with torch.device("cuda"):
-            self.model = self.case.make().to(self.case.dtype)
-            self.batch = self.case.batch()
-        self.lines: list[dict[str, Any]] = []
-        # What the graphs are without recomputation: eager torch has other kernels for batch norms.
-        step = rt.compile(self.model, budget="100%", costs="roofline", time_limit=3.0)
-        step(*self.batch).backward()
-        self.model.zero_grad()
-        self.reference: Outcome = outcome(self.model, step, self.batch)
 
-    def peak(self, step: Step) -> int:
-        """Allocated bytes of a step at most, with what was there before it."""
-        self.model.zero_grad()
-        gc.collect()
-        return rt.measure(step, *self.batch, repeats=0)[0]
+def checkpointed(small: bool) -> tuple[torch.nn.Module, tuple[Any, ...]]:
+    """The model with a checkpoint around each block."""
+    model, batch = made(small)
+    for block in model.blocks:
+        block.forward = functools.partial(checkpoint, block.forward, use_reentrant=False)
+    return model, batch
 
-    def milliseconds(self, step: Step) -> float:
-        """Median time of a step."""
-        found = []
-        for turn in range(self.arguments.repeats + 1):
-            self.model.zero_grad()
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            step(*self.batch).backward()
-            torch.cuda.synchronize()
-            # The first one warms up.
-            if turn:
-                found.append(1e3 * (time.perf_counter() - start))
-        self.model.zero_grad()
-        return statistics.median(found)
 
-    def add(self, method: str, make: Callable[[], Step], **cells: Any) -> dict[str, Any]:
-        """Adds the row of a step, which says so where there is none."""
-        torch._dynamo.reset()
-        line: dict[str, Any] = {"model": self.name, "method": method, **cells}
+def measured(model: torch.nn.Module, step: Callable[..., Any], batch: Any) -> dict[str, Any]:
+    """Peaks, and median seconds of a step: in all, and to issue it."""
+    for _ in range(WARM_UP):
+        model.zero_grad()
+        step(*batch).backward()
+    model.zero_grad()
+    gc.collect()
+    wait()
+    if HAS_GPU:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    whole, issued = [], []
+    for _ in range(TURNS):
+        model.zero_grad()
+        wait()
         start = time.perf_counter()
-        try:
-            step = make()
-            # Compiled and planned with nothing on the GPU but what stays.
-            step(*self.batch).backward()
-            self.model.zero_grad()
-            line["compile s"] = f"{time.perf_counter() - start:.1f}"
-            found = outcome(self.model, step, self.batch)
-            line["gradient deviation"] = f"{found.deviation(self.reference):.2g}"
-            del found
-            line["peak bytes"] = self.peak(step)
-            line["median ms"] = f"{self.milliseconds(step):.2f}"
-            if isinstance(step, rt.Step):
-                report = step.report
-                line["predicted bytes"] = report.predicted_bytes
-                line["plan overhead"] = f"{report.plan.overhead:.4f}"
-                line["gap"] = "" if report.plan.gap is None else f"{report.plan.gap:.4f}"
-                if report.host is not None:
-                    line["to host bytes"] = report.copy_use.to_host_bytes
-        except (remat_bb.RematError, RuntimeError) as error:
-            line["note"] = f"{type(error).__name__}: " + " ".join(str(error).split())[:300]
-        self.lines.append(line)
-        print(",".join(str(line.get(c, "")).replace(",", ";") for c in COLUMNS), flush=True)
-        return line
+        step(*batch).backward()
+        issued.append(time.perf_counter() - start)
+        wait()
+        whole.append(time.perf_counter() - start)
+    found = {"seconds": statistics.median(whole), "issue_seconds": statistics.median(issued)}
+    return found | memory()
 
-    def planned(self, method: str, budget: int | str, **options: Any) -> None:
-        """Adds the row of a plan."""
-        options = {"time_limit": self.arguments.time_limit, **options}
-        self.add(
-            method,
-            lambda: rt.compile(self.model, budget=budget, **options),
-            **{"budget bytes": budget},
-        )
 
-    def checkpointed(self) -> Step:
-        """The model with all its blocks under torch's checkpoint, on the same parameters."""
-        twin = copy.deepcopy(self.model)
-        assert self.case.blocks is not None
-        for block in twin.get_submodule(self.case.blocks).children():
-            block.forward = functools.partial(checkpoint, block.forward, use_reentrant=False)
-        for own, other in zip(self.model.modules(), twin.modules(), strict=True):
-            other._parameters, other._buffers = own._parameters, own._buffers
-        return twin
+def facts(options: Any) -> None:
+    """Facts that other figures depend on."""
+    gpu = torch.cuda.get_device_name() if HAS_GPU else "none"
+    say(what="versions", torch=torch.__version__, gpu=gpu, python=sys.version.split()[0])
+    side = 256 if options.small else 8192
+    a, b = (torch.randn(side, side, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
+    before = torch.cuda.memory_allocated() if HAS_GPU else 0
+    found = a @ b
+    wait()
+    after = torch.cuda.memory_allocated() if HAS_GPU else 0
+    a.requires_grad_()
+    (a @ b).sum().backward()
+    a.grad = None
+    wait()
+    both = torch.cuda.memory_allocated() if HAS_GPU else 0
+    say(
+        what="workspaces of products, bytes",
+        forward=after - before - found.nbytes if HAS_GPU else 0,
+        backward=both - after,
+    )
+    runs = 2 if options.small else 20
+    for turn in range(4):
+        start = time.perf_counter()
+        for _ in range(runs):
+            torch.mm(a.detach(), b, out=found)
+        wait()
+        rate = 2e-12 * side**3 * runs / (time.perf_counter() - start)
+        say(what="products in bfloat16, TFLOP/s", turn=turn, value=rate)
+    small = torch.randn(1024, device=DEVICE)
+    start = time.perf_counter()
+    for _ in range(2000):
+        torch.ops.aten.add.Tensor(small, small)
+    say(what="issue of a call, us", value=1e6 * (time.perf_counter() - start) / 2000)
+    say(what="traffic, TB/s", value=1e-12 * clock.measured_traffic(DEVICE))
+    if HAS_GPU:
+        say(what="link", value=str(rt.measure_link()))
 
-    def eager(self, shares: Sequence[float], link: rt.Link) -> None:
-        """Rows of plain training, checkpointing, plans, and plans that copy."""
-        plain = self.add("plain", lambda: self.model)["peak bytes"]
-        peaks = [(f"remat-bb {share:g}%", int(plain * share / 100)) for share in shares]
-        self.planned("remat-bb 100%", "100%")
-        if self.case.blocks is not None:
-            found = self.add("checkpoint", self.checkpointed).get("peak bytes")
-            if found is not None:
-                peaks.append(("remat-bb for checkpoint", found))
-        for method, budget in peaks:
-            self.planned(method, budget)
-        for method, budget in peaks[-2:]:
-            self.planned(f"{method}, copies", budget, offload=link)
 
-    def inductor(self, shares: Sequence[float]) -> None:
-        """Rows of torch's budgets under Inductor, and of plans for the same peaks."""
-        for share in shares:
-            with config.patch(activation_memory_budget=share):
-                line = self.add(
-                    f"torch budget {share:g}",
-                    lambda: torch.compile(self.model, fullgraph=True, dynamic=False),
-                )
-            budget = line.get("peak bytes")
-            if budget is None:
-                continue
-            self.add(
-                f"remat-bb for torch budget {share:g}",
-                lambda: rt.compile_with_budget(
-                    self.model,
-                    self.batch,
-                    budget,
-                    inner="inductor",
-                    time_limit=self.arguments.time_limit,
-                ),
-                **{"budget bytes": budget},
+def costs(options: Any) -> None:
+    """Times of calls alone, and as plans count them."""
+    aten = torch.ops.aten
+    for mebibytes in (1,) if options.small else (1, 4, 16, 64, 256):
+        x = torch.randn(mebibytes << 9, 1024, device=DEVICE, dtype=torch.bfloat16)
+        square = torch.randn(1024, 1024, device=DEVICE, dtype=torch.bfloat16)
+        one = torch.ones(1024, device=DEVICE, dtype=torch.bfloat16)
+        calls: dict[str, Callable[[], Any]] = {
+            "add": functools.partial(aten.add.Tensor, x, x),
+            "gelu": functools.partial(aten.gelu.default, x),
+            "layer norm": functools.partial(
+                aten.native_layer_norm.default, x, [1024], one, one, 1e-5
+            ),
+            "dropout": functools.partial(aten.native_dropout.default, x, 0.1, True),
+            "product": functools.partial(aten.mm.default, x, square),
+        }
+        for name, run in calls.items():
+            alone = []
+            for _ in range(5):
+                wait()
+                start = time.perf_counter()
+                run()
+                wait()
+                alone.append(time.perf_counter() - start)
+            counted = clock.on_gpu(run, 5, DEVICE)[0] if HAS_GPU else clock.on_processor(run, 5)
+            say(
+                what="cost, us",
+                operator=name,
+                mebibytes=mebibytes,
+                alone=1e6 * min(alone),
+                counted=1e-3 * counted,
             )
+
+
+def compare(options: Any) -> None:
+    """Plans beside plain steps and checkpoints."""
+    model, batch = made(options.small)
+    plain = measured(model, model, batch)
+    say(what="step", method="plain", **plain)
+    del model
+    other, batch = checkpointed(options.small)
+    kept = measured(other, other, batch)
+    say(what="step", method="checkpoint of blocks", **kept)
+    peak = kept.get("allocated_bytes", 0)
+    del other
+    base = None
+    for budget in ("100%", options.budget, *([peak] if peak else [])):
+        gc.collect()
+        model, batch = made(options.small)
+        step = rt.compile(model, budget=budget, time_limit=SOLVER_SECONDS)
+        found = measured(model, step, batch)
+        base = found["seconds"] if base is None else base
+        report = step.report
+        say(
+            what="step",
+            method=f"plan of {budget}",
+            predicted_overhead=report.overhead,
+            measured_overhead=found["seconds"] / base - 1,
+            over_plain=found["seconds"] / plain["seconds"] - 1,
+            predicted_bytes=report.predicted_bytes,
+            watched_bytes=report.measured_bytes,
+            budget_bytes=report.budget_bytes,
+            again=len(report.plan.recomputed),
+            **found,
+        )
+        del model, step
+
+
+def cap(options: Any) -> None:
+    """The least hard limit under which a plan runs."""
+    model, batch = made(options.small)
+    step = rt.compile(model, budget=options.budget, time_limit=SOLVER_SECONDS)
+    measured(model, step, batch)
+    budget = step.report.budget_bytes
+    if not HAS_GPU:
+        say(what="cap", budget_bytes=budget, least_share=None)
+        return
+    total = torch.cuda.get_device_properties(DEVICE).total_memory
+    low, high = 0.9, 1.3
+    for _ in range(CAPS):
+        share = (low + high) / 2
+        model.zero_grad()
+        torch.cuda.empty_cache()
+        torch.cuda.set_per_process_memory_fraction(min(1.0, share * budget / total))
+        try:
+            for _ in range(2):
+                model.zero_grad()
+                step(*batch).backward()
+            wait()
+            high = share
+        except torch.OutOfMemoryError:
+            low = share
+        finally:
+            torch.cuda.set_per_process_memory_fraction(1.0)
+    say(what="cap", budget_bytes=budget, least_share=high)
+
+
+COMMANDS = {"facts": facts, "costs": costs, "compare": compare, "cap": cap}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--models", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument(
-        "--budgets", default="80,60,40", help="shares of the plain peak, in per cent"
-    )
-    parser.add_argument("--torch-budgets", default="0.7,0.4,0.1", help="shares for torch's budgets")
-    parser.add_argument("--time-limit", type=float, default=5.0, help="of the solver, in seconds")
-    parser.add_argument("--repeats", type=int, default=7, help="measured steps of each row")
-    parser.add_argument("--inner", choices=("eager", "inductor", "both"), default="both")
-    parser.add_argument("--deterministic", action="store_true", help="the same bits each time")
-    parser.add_argument("--out", type=Path, help="CSV file")
-    arguments = parser.parse_args()
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("budget", nargs="?", default="60%")
+    parser.add_argument("--small", action="store_true", help="a tiny model")
+    options = parser.parse_args()
+    if options.budget.isdigit():
+        options.budget = int(options.budget)
     warnings.filterwarnings("ignore")
-    torch.utils.deterministic.fill_uninitialized_memory = False
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    link = rt.measure_link()
-    print(f"# {torch.cuda.get_device_name()}, {link}", flush=True)
-    lines: list[dict[str, Any]] = []
-    for name in arguments.models:
-        bench = Bench(name, arguments)
-        if arguments.inner != "inductor":
-            bench.eager([float(x) for x in arguments.budgets.split(",")], link)
-        if arguments.inner != "eager":
-            bench.inductor([float(x) for x in arguments.torch_budgets.split(",")])
-        lines += bench.lines
-        del bench
-        gc.collect()
-        torch.cuda.empty_cache()
-        if arguments.out:
-            with open(arguments.out, "w", newline="") as file:
-                file.write(header().replace("1 thread used", torch.cuda.get_device_name()))
-                file.write(f"# {link}\n")
-                table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                table.writeheader()
-                table.writerows(lines)
+    COMMANDS[options.command](options)
 
 
 if __name__ == "__main__":

@@ -198,3 +198,80 @@ def test_a_default_device_is_no_matter():
         assert planned_step(model, step, batch).differences(expected) == []
     finally:
         torch.set_default_device(None)
+
+
+def test_autocast_in_bfloat16():
+    model, batch, budget = made("gpt dropout")
+
+    def loss(*inputs):
+        with torch.autocast("cuda", torch.bfloat16):
+            return model(*inputs)
+
+    torch.manual_seed(7)
+    expected = loss(*batch)
+    expected.backward()
+    gradients = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    step = rt.compile(loss, budget=budget, time_limit=3.0)
+    torch.manual_seed(7)
+    found = step(*batch)
+    found.backward()
+    assert torch.equal(found, expected)
+    assert all(map(torch.equal, [p.grad for p in model.parameters()], gradients))
+    assert step.report.plan.recomputed
+
+
+def test_a_model_in_bfloat16():
+    model, batch, budget = made("gpt fused")
+    model = model.to(torch.bfloat16)
+    expected = eager_step(model, batch)
+    step = rt.compile(model, budget=budget, time_limit=3.0)
+    assert planned_step(model, step, batch).differences(expected) == []
+    assert allocated_peak(model, step, batch) <= step.report.budget_bytes * 1.01
+
+
+def test_a_loop_with_an_optimizer_keeps_a_hard_limit():
+    model, batch, budget = made("llama")
+    peak = rt.plan(model, batch, "100%", optimizer=torch.optim.AdamW).peak_memory_bytes
+    limit = int(0.8 * peak)
+    step = rt.compile(model, budget=limit, time_limit=3.0, optimizer=torch.optim.AdamW)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    total = torch.cuda.get_device_properties(GPU).total_memory
+    step(*batch).backward()
+    torch.cuda.empty_cache()
+    # What CUDA's libraries hold beside torch's tensors, and rests of blocks.
+    torch.cuda.set_per_process_memory_fraction(min(1.0, 1.1 * limit / total))
+    try:
+        for _ in range(4):
+            optimizer.zero_grad()
+            step(*batch).backward()
+            optimizer.step()
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert step.report.states_bytes > 0
+    assert step.report.measured_bytes <= 1.01 * limit
+
+
+def test_accumulated_gradients():
+    model, batch, budget = made("mlp dropout")
+    twin, _, _ = made("mlp dropout")
+    twin.load_state_dict(model.state_dict())
+    step = rt.compile(model, budget=budget, time_limit=3.0, accumulate=True)
+    for run in (twin, step):
+        torch.manual_seed(7)
+        for _ in range(3):
+            run(*batch).backward()
+    for mine, theirs in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(mine.grad, theirs.grad)
+    assert step.report.measured_bytes <= 1.01 * step.report.budget_bytes
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="there is one GPU")
+def test_dropout_on_the_second_gpu():
+    make, batch_of, budget = MODELS["mlp dropout"]
+    other = torch.device("cuda", 1)
+    model, batch = make().to(other), tuple(x.to(other) for x in batch_of())
+    expected = eager_step(model, batch)
+    step = rt.compile(model, budget=budget, time_limit=3.0)
+    assert planned_step(model, step, batch).differences(expected) == []
+    assert step.report.plan.recomputed
