@@ -88,15 +88,8 @@ class Roofline(Costs):
         launch_ns: int | None = None,
         device: str | None = None,
     ) -> None:
-        self._given = {
-            name: value
-            for name, value in (
-                ("flops", flops),
-                ("bytes_per_second", bytes_per_second),
-                ("launch_ns", launch_ns),
-            )
-            if value is not None
-        }
+        given = {"flops": flops, "bytes_per_second": bytes_per_second, "launch_ns": launch_ns}
+        self._given: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         self._rates = None if device is None else rates.named(device)
 
     def nanoseconds(self, call: Call) -> int:

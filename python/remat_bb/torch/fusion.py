@@ -229,15 +229,19 @@ class FusionPlanner(Planner):
         base = self.settings.cost_model()
         for call in joint.calls:
             widen(call.node, base.storages(call))
+        base.settle(joint.calls)
         fused = Fused(joint)
         costs = FusedCosts(base, fused)
         gradients = self._accumulated(joint)
-        fixed = joint.input_bytes() + self._extra_bytes(joint) + gradients.counted
+        states = self._optimizer_memory(joint, gradients)
+        fixed = joint.input_bytes() + self._extra_bytes(joint, states) + gradients.counted
         instance = _native.Instance(document(fused, costs, fixed, name_of(base)))
         if self.stop == "instance":
             raise Planned(instance)
         budget = budget_bytes(self.settings.budget, instance, joint)
         budget = self.ranks.check(instance, budget, fixed)
+        if states is not None:
+            states.check(budget, fixed - gradients.counted, gradients.bytes)
         inputs = {node.name for node in joint.primals}
 
         def made(allowed: int) -> tuple[_native.Plan, Rewritten, Peaks]:
@@ -264,6 +268,7 @@ class FusionPlanner(Planner):
         report = Report(instance, plan, budget, peak.bytes + fixed, peak.at, fixed)
         self.ranks.sign(instance, plan, [graphs.forward.code, graphs.backward.code])
         report.digest = self.ranks.digest
+        report.states_bytes = 0 if states is None else states.states_bytes
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = base.counts_workspaces
         report.accumulating_bytes = peak.bytes + fixed - gradients.counted + gradients.bytes
