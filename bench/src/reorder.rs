@@ -285,6 +285,7 @@ fn general(seed: u64) -> Result<Instance, StructureError> {
         name: format!("general {seed}").into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes: nodes.collect(),
     })
 }

@@ -90,6 +90,7 @@ fn monets_program_of_an_instance_with_choices_is_written() {
         name: "choices".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     let path = folder.path().join("choices.json");

@@ -83,6 +83,7 @@ fn network(folder: &Path, layers: usize) -> PathBuf {
         name: "network".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     })
     .expect("a valid instance");

@@ -161,6 +161,7 @@ fn choices_that_only_monet_knows_are_left_out_with_a_note() {
         name: "choices".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     })
     .unwrap();
@@ -386,6 +387,7 @@ fn plans_and_schedules_are_started_from() {
         name: "chain".into(),
         cost_unit: CostUnit::nanoseconds(),
         host_link: None,
+        in_flight: 1,
         nodes: vec![Node::forward("alone", vec![], 1, 1)],
     };
     std::fs::write(&other, write_instance(&Instance::new(data).unwrap())).unwrap();

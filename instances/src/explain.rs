@@ -354,6 +354,7 @@ mod tests {
             name: "chain".into(),
             cost_unit: CostUnit::arbitrary(),
             host_link: None,
+            in_flight: 1,
             nodes,
         })
         .unwrap();

@@ -37,6 +37,8 @@ pub struct Replayed {
     pub instance: Instance,
     /// The link of the given instance.
     pub given_link: Option<HostLink>,
+    /// Micro-batches in flight of the given instance.
+    pub given_in_flight: u32,
     /// The plan, or the plan made from the schedule.
     pub plan: Plan,
     /// The schedule, if the file contains one.
@@ -54,16 +56,16 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The instance with its original link instead of the plan's link; fingerprints refer to it.
+    /// The instance with its original link and number of micro-batches instead of the plan's;
+    /// fingerprints refer to it.
     pub fn given(&self) -> Cow<'_, Instance> {
-        if self.instance.host_link() == self.given_link.as_ref() {
+        let has_link = self.instance.host_link() == self.given_link.as_ref();
+        if has_link && self.instance.in_flight() == self.given_in_flight {
             return Cow::Borrowed(&self.instance);
         }
-        // The instance was valid with this link.
-        let given = self
-            .instance
-            .clone()
-            .with_host_link(self.given_link.clone());
+        // The instance was valid with these.
+        let given = self.instance.with_host_link(self.given_link.clone());
+        let given = given.and_then(|given| given.with_in_flight(self.given_in_flight));
         given.map_or(Cow::Borrowed(&self.instance), Cow::Owned)
     }
 }
@@ -215,9 +217,16 @@ fn plan_file(
         objective,
         peak_bytes,
         host_link,
+        in_flight,
         addresses,
     } = file.plan(&instance)?;
     let given_link = instance.host_link().cloned();
+    let given_in_flight = instance.in_flight();
+    let instance = match in_flight {
+        1 => instance,
+        // The reader has checked the number.
+        several => instance.with_in_flight(several).unwrap_or(instance),
+    };
     let instance = match link(host_link) {
         // Its values were checked by the reader.
         Some(link) => instance.with_host_link(Some(link)).unwrap_or(instance),
@@ -228,6 +237,7 @@ fn plan_file(
         kind: FileKind::Plan,
         instance,
         given_link,
+        given_in_flight,
         plan,
         schedule: None,
         replay,
@@ -256,6 +266,7 @@ fn schedule_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replay
     Ok(Replayed {
         kind: FileKind::Schedule,
         given_link: instance.host_link().cloned(),
+        given_in_flight: instance.in_flight(),
         instance,
         plan,
         schedule: Some(document.schedule),

@@ -113,6 +113,9 @@ class SolveOptions(FrontierOptions, total=False):
     Attributes:
         plan_class: ``"tags"``, ``"regions"``, ``"blocks"`` or ``"names"`` for the best plan that a
             training stack can execute; the default is all plans. ``bound_scope`` names the class.
+        in_flight: Micro-batches in flight on this stage of a pipeline. While one of them runs, each
+            of the others holds what the step keeps between its two passes. The default is the
+            number of the instance, or 1.
         offload_release: ``"at-once"``, the default, or ``"continuous"`` for a bound over plans that
             free memory byte by byte while it is sent. The returned plan always frees the memory
             when the copy is complete.
@@ -127,6 +130,7 @@ class SolveOptions(FrontierOptions, total=False):
     """
 
     plan_class: str | None
+    in_flight: int | None
     offload_release: str
     reorder: bool
     addresses: bool

@@ -131,6 +131,11 @@ pub struct SolveJson<'a> {
     cost_unit: &'a str,
     /// Replayed peak memory of the schedule in bytes; null without a plan.
     peak_memory_bytes: Option<u64>,
+    /// Micro-batches in flight; while one runs, each other one holds `saved_bytes`.
+    in_flight: u32,
+    /// Bytes that a micro-batch holds between its two passes, if several are in flight, else 0;
+    /// null without a plan.
+    saved_bytes: Option<u64>,
     /// Memory budget in bytes.
     budget_bytes: u64,
     /// Time in seconds.
@@ -182,6 +187,8 @@ impl<'a> SolveJson<'a> {
             overhead_percent: replay.map(Replay::overhead_percent),
             cost_unit: &instance.cost_unit().name,
             peak_memory_bytes: replay.map(|r| r.peak_bytes),
+            in_flight: solution.instance().in_flight(),
+            saved_bytes: replay.map(|r| r.saved_bytes),
             budget_bytes: solution.budget_bytes(),
             seconds: solution.seconds,
             nodes: solution.nodes,

@@ -29,6 +29,7 @@ fn instance(nodes: Vec<Node>) -> Instance {
         name: "random".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).expect("the generator makes valid graphs")

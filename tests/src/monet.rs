@@ -126,6 +126,7 @@ pub fn training(forward: usize, mode: Mode, numbers: &mut Numbers) -> Instance {
         name: "random".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).expect("the generator makes valid graphs")

@@ -83,6 +83,7 @@ pub fn random(columns: usize, backward: usize, numbers: &mut Numbers) -> Instanc
         name: "random".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).expect("the generator makes valid graphs")

@@ -77,6 +77,7 @@ pub fn layers(count: usize) -> Instance {
         name: format!("traced, {count} layers").into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes: g.nodes,
     };
     Instance::new(data).expect("the trace is a valid graph")

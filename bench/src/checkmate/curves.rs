@@ -226,6 +226,8 @@ mod tests {
     #[test]
     fn ratios_are_geometric_means_over_the_budgets_met() {
         let replay = |cost: u64| Replay {
+            saved_bytes: 0,
+            waiting_bytes: 0,
             cost,
             makespan: cost,
             transfers: simulate::Transfers::default(),

@@ -145,6 +145,7 @@ fn skips(nodes: usize) -> Result<Instance, OffloadBenchError> {
         name: "skips".into(),
         cost_unit: CostUnit::nanoseconds(),
         host_link: None,
+        in_flight: 1,
         nodes: nodes.collect(),
     })?)
 }

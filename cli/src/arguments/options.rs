@@ -188,6 +188,7 @@ mod tests {
             name: "one".into(),
             cost_unit: CostUnit::named(unit),
             host_link: link,
+            in_flight: 1,
             nodes: vec![Node::forward("a", vec![], 1, 1)],
         })
         .unwrap()

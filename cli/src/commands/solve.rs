@@ -145,10 +145,22 @@ fn formulation(arguments: &SolveArguments) -> Result<AnyFormulation, Failure> {
     if let Some(text) = &left_out {
         note(text, arguments.quiet);
     }
-    Ok(match options.with_link(formulation.instance())? {
+    let semantics = formulation.semantics();
+    let formulation = match options.with_link(formulation.instance())? {
         None => formulation,
-        Some(linked) => AnyFormulation::of(&linked, formulation.semantics())?,
-    })
+        Some(linked) => AnyFormulation::of(&linked, semantics)?,
+    };
+    match options.in_flight {
+        None => Ok(formulation),
+        Some(k) => {
+            let several = formulation.instance().with_in_flight(k);
+            let several = several.map_err(|e| Failure::Usage {
+                problem: format!("--in-flight {k}: {}", e.problem),
+                remedy: e.remedy,
+            })?;
+            Ok(AnyFormulation::of(&several, semantics)?)
+        }
+    }
 }
 
 /// Writes the requested files; returns a line for each.

@@ -98,6 +98,8 @@ impl ThreeWays {
     fn replay(&self, sets: &BitMatrix) -> Replay {
         let (device, _, cost) = self.totals(sets);
         Replay {
+            saved_bytes: 0,
+            waiting_bytes: 0,
             cost,
             makespan: cost,
             transfers: Transfers::default(),

@@ -49,6 +49,7 @@ pub mod bound;
 pub mod checkmate;
 pub mod class;
 pub mod improve;
+pub mod in_flight;
 pub mod life;
 pub mod monet;
 pub mod offload;

@@ -188,6 +188,7 @@ impl<'d> Reader<'d> {
                 nanoseconds: Some(1e4),
             },
             host_link: None,
+            in_flight: 1,
             nodes: nodes.collect::<Result<_, _>>()?,
         })
     }

@@ -181,6 +181,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
         name: name.map_or_else(|| document.stem().into(), Name::from),
         cost_unit: unit.map_or_else(CostUnit::arbitrary, CostUnit::named),
         host_link: None,
+        in_flight: 1,
         nodes: read,
     })
 }

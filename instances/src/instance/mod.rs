@@ -102,6 +102,9 @@ pub struct InstanceData {
     pub cost_unit: CostUnit,
     /// Link to host memory, if known.
     pub host_link: Option<HostLink>,
+    /// Micro-batches in flight, at least 1. While one of them runs, each of the others holds what
+    /// the step keeps between its forward and its backward pass.
+    pub in_flight: u32,
     /// Nodes in execution order: node `i` is first computed `i`-th.
     pub nodes: Vec<Node>,
 }
@@ -116,7 +119,7 @@ pub struct InstanceData {
 ///     Node::forward("a", vec![], 10, 4),
 ///     Node::forward("b", vec![NodeId(0)], 20, 8),
 /// ];
-/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, in_flight: 1, nodes };
 /// let instance = Instance::new(data).unwrap();
 /// assert_eq!(instance.users(NodeId(0)), &[NodeId(1)]);
 /// assert_eq!(instance.base_cost(), 30);
@@ -202,6 +205,30 @@ impl Instance {
         validate::check_link(&data)?;
         let view = self.stated_view.as_deref();
         let view = view.map(|v| v.with_host_link(data.host_link.clone()));
+        Ok(Instance {
+            stated_view: view.transpose()?.map(Box::new),
+            data: Arc::new(data),
+            ..self.clone()
+        })
+    }
+
+    /// Micro-batches in flight, at least 1: what a step keeps between its forward and its backward
+    /// pass is in memory once for each of them.
+    pub fn in_flight(&self) -> u32 {
+        self.data.in_flight
+    }
+
+    /// The same instance with another number of micro-batches in flight.
+    ///
+    /// # Errors
+    /// [`StructureError`] for 0, for a number above 2^20, and for more than one in a graph without
+    /// a backward pass.
+    pub fn with_in_flight(&self, in_flight: u32) -> Result<Self, StructureError> {
+        let mut data = self.data().clone();
+        data.in_flight = in_flight;
+        validate::check_in_flight(&data)?;
+        let view = self.stated_view.as_deref();
+        let view = view.map(|v| v.with_in_flight(in_flight));
         Ok(Instance {
             stated_view: view.transpose()?.map(Box::new),
             data: Arc::new(data),

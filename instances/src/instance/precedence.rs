@@ -22,7 +22,7 @@ use crate::Semantics;
 ///     Node::forward("b", vec![], 1, 1),
 ///     Node::forward("c", vec![NodeId(0), NodeId(1)], 1, 1),
 /// ];
-/// let data = InstanceData { name: "three".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let data = InstanceData { name: "three".into(), cost_unit: CostUnit::arbitrary(), host_link: None, in_flight: 1, nodes };
 /// let instance = Instance::new(data)?;
 /// for semantics in Semantics::ALL {
 ///     let rules = Precedence::of(&instance, semantics);
@@ -168,7 +168,7 @@ impl Instance {
     ///     Node::forward("b", vec![], 1, 1),
     ///     Node::forward("c", vec![NodeId(1)], 1, 1),
     /// ];
-    /// let data = InstanceData { name: "three".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+    /// let data = InstanceData { name: "three".into(), cost_unit: CostUnit::arbitrary(), host_link: None, in_flight: 1, nodes };
     /// let other = Instance::new(data)?.reordered(&[1, 2, 0].map(NodeId))?;
     /// assert_eq!(other.node(NodeId(1)).name, "c");
     /// assert_eq!(other.needs(NodeId(1)), &[NodeId(0)]);
@@ -245,6 +245,7 @@ mod tests {
             name: "small".into(),
             cost_unit: CostUnit::arbitrary(),
             host_link: None,
+            in_flight: 1,
             nodes,
         })
         .unwrap()

@@ -62,6 +62,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
         );
     }
     check_link(data)?;
+    check_in_flight(data)?;
     let mut names = HashMap::with_capacity(n);
     let mut order = NodeRoles::default();
     for (i, node) in data.nodes.iter().enumerate() {
@@ -95,6 +96,32 @@ pub(super) fn check_link(data: &InstanceData) -> Result<(), StructureError> {
     )?;
     in_range(at("latency_ns"), link.latency_ns)?;
     in_range(at("host_memory_bytes"), link.host_memory_bytes.unwrap_or(0))
+}
+
+/// Most micro-batches in flight.
+const MOST_IN_FLIGHT: u32 = 1 << 20;
+
+/// Checks the number of micro-batches in flight.
+pub(super) fn check_in_flight(data: &InstanceData) -> Result<(), StructureError> {
+    let k = data.in_flight;
+    if k == 0 || k > MOST_IN_FLIGHT {
+        return error(
+            "in_flight".into(),
+            k,
+            "the number of micro-batches in flight is out of range",
+            format!("give a number from 1 to {MOST_IN_FLIGHT}"),
+        );
+    }
+    let turns = |node: &Node| node.kind == NodeKind::Loss || node.is_backward();
+    if k > 1 && !data.nodes.iter().any(turns) {
+        return error(
+            "in_flight".into(),
+            k,
+            "a graph without a backward pass holds nothing between two passes",
+            "give 1, or mark the loss or the backward nodes",
+        );
+    }
+    Ok(())
 }
 
 fn check_totals(nodes: &[Node]) -> Result<(), StructureError> {

@@ -143,6 +143,7 @@ mod tests {
             name: "four".into(),
             cost_unit: CostUnit::arbitrary(),
             host_link: None,
+            in_flight: 1,
             nodes,
         };
         let instance = Instance::new(data).unwrap();

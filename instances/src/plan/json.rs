@@ -33,6 +33,8 @@ struct PlanText<'d, S, A> {
     peak_bytes: u128,
     #[serde(skip_serializing_if = "Option::is_none")]
     host_link: Option<HostLink>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_flight: Option<Spanned<u32>>,
     #[serde(rename(deserialize = "steps: a list of statements"))]
     steps: S,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -91,7 +93,7 @@ type StatementPart<'d> = Spanned<TextOr<'d, u64>>;
 /// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node};
 /// use remat_instances::plan::PlanFile;
 /// let nodes = vec![Node::forward("a", vec![], 10, 4)];
-/// let data = InstanceData { name: "one".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let data = InstanceData { name: "one".into(), cost_unit: CostUnit::arbitrary(), host_link: None, in_flight: 1, nodes };
 /// let instance = Instance::new(data)?;
 /// let text = r#"{"schema": "remat-plan/1", "instance": "one", "semantics": "checkmate", "objective": 10,
 ///     "peak_bytes": 4, "steps": [["allocate", 0, "a"], ["compute", "a", 0], ["deallocate", 0]]}"#;
@@ -113,6 +115,9 @@ pub struct PlanDocument {
     pub peak_bytes: u64,
     /// Link for which its copies were planned; replaces the instance's own.
     pub host_link: Option<HostLink>,
+    /// Micro-batches in flight for which it was planned, at least 1; replaces the instance's own if
+    /// it is above 1.
+    pub in_flight: u32,
     /// Addresses in one arena for all memory of the plan, if it has any.
     pub addresses: Option<PlanAddresses>,
 }
@@ -189,6 +194,14 @@ impl PlanFile {
                     .found(e.value)
             })?;
         }
+        if let Some(in_flight) = &text.in_flight {
+            let known = instance.with_in_flight(**in_flight);
+            known.map_err(|e| {
+                FaultKind::Value
+                    .fail(in_flight.span, e.problem, e.remedy)
+                    .found(e.value)
+            })?;
+        }
         let statements: Vec<Spanned<Statement<'_>>> = self.document.read_at(text.steps.span)?;
         let reader = StepReader::new(instance);
         let steps = statements.iter().map(|statement| reader.step(statement));
@@ -215,6 +228,7 @@ impl PlanFile {
             objective: text.objective as u64,
             peak_bytes: text.peak_bytes as u64,
             host_link: text.host_link,
+            in_flight: text.in_flight.map_or(1, |k| *k),
             addresses,
         })
     }
@@ -240,6 +254,7 @@ impl PlanDocument {
             objective: replay.makespan,
             peak_bytes: replay.peak_bytes,
             host_link: link.cloned(),
+            in_flight: instance.in_flight(),
             addresses: None,
             plan,
         }
@@ -296,6 +311,7 @@ impl PlanDocument {
             objective: self.objective.into(),
             peak_bytes: self.peak_bytes.into(),
             host_link: self.host_link.clone(),
+            in_flight: (self.in_flight > 1).then_some(self.in_flight.into()),
             steps: self.plan.steps.iter().map(statement).collect::<Vec<_>>(),
             addresses_schema: self.addresses.as_ref().map(|_| ADDRESSES_SCHEMA.into()),
             alignment_bytes: self.addresses.as_ref().map(|a| a.alignment_bytes),

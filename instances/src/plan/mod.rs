@@ -17,7 +17,7 @@
 //!     Node::forward("a", vec![], 10, 4),
 //!     Node::forward("b", vec![NodeId(0)], 20, 8),
 //! ];
-//! let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+//! let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, in_flight: 1, nodes };
 //! let instance = Instance::new(data)?;
 //! let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
 //! let text = "%0 = allocate a\ncompute a -> %0\n%1 = allocate b\ncompute b -> %1\ndeallocate %0\ndeallocate %1\n";

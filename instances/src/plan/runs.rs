@@ -75,7 +75,7 @@ impl Plan {
     ///     Node::forward("a", vec![], 10, 4),
     ///     Node::forward("b", vec![NodeId(0)], 20, 8),
     /// ];
-    /// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+    /// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, in_flight: 1, nodes };
     /// let instance = Instance::new(data)?;
     /// let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
     /// let computations = plan.computations_in_order(&instance)?;

@@ -188,6 +188,7 @@ mod tests {
             name: "four".into(),
             cost_unit: CostUnit::arbitrary(),
             host_link: None,
+            in_flight: 1,
             nodes,
         })
         .unwrap()

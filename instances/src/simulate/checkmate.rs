@@ -1,5 +1,6 @@
 //! Checkmate's memory semantics: Jain et al., MLSys 2020, section 4.4 (U and FREE).
 
+use super::in_flight::Boundary;
 use super::{Meter, Replay, ReplayError};
 use crate::instance::{Instance, NodeId};
 use crate::schedule::{Changes, CheckmateSchedule, RowLists, StageRuns};
@@ -53,6 +54,7 @@ pub(super) fn replay_with(
     let computed = schedule.computed.by_row();
     let retained = schedule.retained.changes();
     let mut meter = Meter::new();
+    let mut boundary = Boundary::of(instance);
     let mut resident = vec![false; n];
     // True for each tensor retained into the next stage.
     let mut kept = vec![false; n];
@@ -62,6 +64,7 @@ pub(super) fn replay_with(
         check_stage(instance, &computed, &retained, beside.comes, t)?;
         let mut bytes = fixed + retained_bytes;
         meter.sample(t, None, bytes);
+        boundary.note(retained_bytes);
         for &k in computed.row(t) {
             for need in instance.needs(NodeId(k)) {
                 reads_left[need.index()] += 1;
@@ -84,6 +87,9 @@ pub(super) fn replay_with(
                     });
                 }
             }
+            if id.index() == t {
+                boundary.first(t);
+            }
             // Computing a tensor that is already in memory takes memory a second time, as in U.
             bytes += node.output_bytes;
             resident[id.index()] = true;
@@ -101,6 +107,7 @@ pub(super) fn replay_with(
                     bytes = bytes.saturating_sub(instance.node(*need).output_bytes + freed);
                 }
             }
+            boundary.note(bytes.saturating_sub(fixed));
         }
         // Residents at the start of the next stage: only these tensors can have changed.
         for &k in computed.row(t) {
@@ -119,7 +126,7 @@ pub(super) fn replay_with(
         }
     }
     meter.cost += beside.cost;
-    Ok(meter.finish(instance.base_cost()))
+    Ok(meter.finish(instance.base_cost(), &boundary))
 }
 
 fn shape(what: &'static str, matrix: &StageRuns, n: usize) -> Result<(), ReplayError> {

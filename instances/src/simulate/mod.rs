@@ -14,6 +14,7 @@
 mod checkmate;
 mod copies;
 mod fault;
+mod in_flight;
 mod lives;
 mod monet;
 mod plain;
@@ -31,6 +32,7 @@ pub use poet::poet;
 use crate::instance::NodeId;
 use crate::name::Name;
 use crate::statement::{HostBuffer, Register};
+use in_flight::Boundary;
 
 /// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +46,12 @@ pub struct Replay {
     pub transfers: Transfers,
     /// Cost of the step without recomputation ([`crate::plain`]).
     pub base_cost: u64,
-    /// Largest memory at any moment in bytes, fixed memory included.
+    /// Largest memory at any moment in bytes, fixed memory and waiting micro-batches included.
     pub peak_bytes: u64,
+    /// Bytes that a micro-batch holds between its two passes; 0 if only one is in flight.
+    pub saved_bytes: u64,
+    /// Bytes that the other micro-batches in flight hold; part of every memory of the timeline.
+    pub waiting_bytes: u64,
     /// The moment of the peak.
     pub peak_at: Moment,
     /// Number of node computations.
@@ -365,8 +371,17 @@ impl Meter {
         });
     }
 
-    fn finish(self, base_cost: u64) -> Replay {
+    fn finish(mut self, base_cost: u64, boundary: &Boundary) -> Replay {
+        let waiting_bytes = boundary.waiting_bytes();
+        if waiting_bytes > 0 {
+            self.peak_bytes = self.peak_bytes.saturating_add(waiting_bytes);
+            for point in &mut self.timeline {
+                point.bytes = point.bytes.saturating_add(waiting_bytes);
+            }
+        }
         Replay {
+            saved_bytes: boundary.saved_bytes(),
+            waiting_bytes,
             cost: self.cost,
             makespan: self.cost.saturating_add(self.idle),
             transfers: Transfers::default(),

@@ -1,6 +1,7 @@
 //! MONeT's memory semantics: Shah et al., ICLR 2021, section 4, as written out in "Program A" of
 //! the benchmark description. Numbers in parentheses below are its row numbers.
 
+use super::in_flight::Boundary;
 use super::{Meter, Replay, ReplayError};
 use crate::Semantics;
 use crate::instance::{Instance, NodeId, NodeKind};
@@ -40,6 +41,7 @@ pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, Re
         schedule,
         loss: columns - 1,
         meter: Meter::new(),
+        boundary: Boundary::of(instance),
         memory: StageMemory::new(instance, columns),
     };
     if let Some(i) = schedule.retained.ones(0).next() {
@@ -55,7 +57,7 @@ pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, Re
         run.stage(t)?;
     }
     let plain = Plain::of(instance, Semantics::Monet);
-    Ok(run.meter.finish(plain.cost()))
+    Ok(run.meter.finish(plain.cost(), &run.boundary))
 }
 
 fn check_shapes(
@@ -147,6 +149,7 @@ struct MonetReplay<'a> {
     schedule: &'a MonetSchedule,
     loss: usize,
     meter: Meter,
+    boundary: Boundary,
     memory: StageMemory,
 }
 
@@ -216,6 +219,11 @@ impl MonetReplay<'_> {
             always += self.passing_bytes(self.loss + t);
         }
         self.meter.sample(t, None, always + self.memory.bytes);
+        if t == 1 {
+            // Between the loss and the first backward node.
+            self.boundary.note(self.memory.bytes);
+            self.boundary.first(self.loss + 1);
+        }
         for (j, read) in read.iter().enumerate() {
             // (16): the moment before each turn.
             self.meter.glance(t, None, always + self.memory.bytes);

@@ -1,6 +1,7 @@
 //! Replays a plan, register by register.
 
 use super::copies::Copies;
+use super::in_flight::Boundary;
 use super::{Meter, Replay, ReplayError, StepFault};
 use crate::Semantics;
 use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
@@ -42,6 +43,7 @@ pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
             step: at,
             fault: Box::new(fault),
         })?;
+        machine.boundary.note(machine.bytes);
     }
     machine.finish()
 }
@@ -67,6 +69,7 @@ struct Machine<'a> {
     instance: &'a Instance,
     semantics: Semantics,
     meter: Meter,
+    boundary: Boundary,
     /// Position of the current statement.
     statement: usize,
     slots: BTreeMap<Register, Slot>,
@@ -89,6 +92,7 @@ impl<'a> Machine<'a> {
             instance,
             semantics,
             meter: Meter::new(),
+            boundary: Boundary::of(instance),
             statement: 0,
             slots: BTreeMap::new(),
             bytes: 0,
@@ -252,6 +256,9 @@ impl<'a> Machine<'a> {
             }
         }
         let first = self.last_run[id.index()].replace(run).is_none();
+        if first {
+            self.boundary.first(id.index());
+        }
         let is_newest = self.newest.is_none_or(|newest| newest < id);
         if is_newest && self.semantics.fixed_memory_follows_frontier() {
             self.newest = Some(id);
@@ -406,7 +413,7 @@ impl<'a> Machine<'a> {
         let plain = Plain::of(instance, self.semantics);
         Ok(Replay {
             transfers,
-            ..self.meter.finish(plain.cost())
+            ..self.meter.finish(plain.cost(), &self.boundary)
         })
     }
 }

@@ -196,6 +196,7 @@ pub(super) fn finish(
         name: name.into(),
         cost_unit: CostUnit::nanoseconds(),
         host_link,
+        in_flight: 1,
         nodes,
     })?)
 }

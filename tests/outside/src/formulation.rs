@@ -43,6 +43,8 @@ impl KeepOrRecompute {
     pub fn replay(&self, kept: &BitMatrix) -> Replay {
         let (cost, bytes) = self.knapsack.cost_and_bytes(kept);
         Replay {
+            saved_bytes: 0,
+            waiting_bytes: 0,
             cost,
             makespan: cost,
             transfers: Transfers::default(),

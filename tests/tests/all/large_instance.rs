@@ -58,6 +58,7 @@ fn network(layers: usize) -> Instance {
         name,
         cost_unit: CostUnit::nanoseconds(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).unwrap()

@@ -321,6 +321,7 @@ fn what_the_loss_alone_reads_may_be_stored() {
         name: "loss".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     let instance = Instance::new(data).unwrap();

@@ -222,6 +222,7 @@ fn random_instance(random: &mut Random) -> Instance {
         name: "random".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).unwrap()

@@ -16,6 +16,7 @@ fn instance(nodes: Vec<Node>) -> Instance {
         name: "synthetic".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     })
     .unwrap()

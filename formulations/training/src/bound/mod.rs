@@ -217,6 +217,7 @@ mod tests {
             name: "c".into(),
             cost_unit: CostUnit::arbitrary(),
             host_link: None,
+            in_flight: 1,
             nodes,
         })
         .unwrap()

@@ -127,6 +127,7 @@ mod tests {
             name: "test".into(),
             cost_unit: CostUnit::arbitrary(),
             host_link: None,
+            in_flight: 1,
             nodes,
         };
         Instance::new(data).unwrap()

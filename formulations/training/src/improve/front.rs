@@ -70,6 +70,7 @@ pub enum ImproveError {
 ///     name: "five".into(),
 ///     cost_unit: CostUnit::arbitrary(),
 ///     host_link: None,
+///     in_flight: 1,
 ///     nodes,
 /// };
 /// let instance = Instance::new(data)?;

@@ -37,6 +37,9 @@ use std::time::Duration;
 /// Maximum number of threads, and of lanes.
 const MOST_THREADS: u64 = 1024;
 
+/// Maximum number of micro-batches in flight.
+const MOST_IN_FLIGHT: u64 = 1 << 20;
+
 /// Group of options; a command or a function has the whole group, or does not have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionGroup {
@@ -50,6 +53,8 @@ pub enum OptionGroup {
     Program,
     /// The class of plans.
     Class,
+    /// Micro-batches in flight.
+    InFlight,
     /// The link to host memory.
     Link,
     /// The times at which the link is used.
@@ -72,7 +77,7 @@ impl OptionGroup {
     pub fn heading(self) -> &'static str {
         match self {
             OptionGroup::Limit | OptionGroup::Search | OptionGroup::Workers => "Search",
-            OptionGroup::Program | OptionGroup::Class => "Formulation",
+            OptionGroup::Program | OptionGroup::Class | OptionGroup::InFlight => "Formulation",
             OptionGroup::Link | OptionGroup::Phase | OptionGroup::Release => {
                 "Copies to host memory"
             }
@@ -241,6 +246,13 @@ declare! {
     /// reported: the cost above the best free plan found. Default: all plans.
     plan_class: Option<PlanClass>, Class, ValueForm::Word(&CLASSES), |text| {
         text.parse().map(Some).map_err(|e: UnknownPlanClass| e.to_string())
+    };
+    /// Micro-batches in flight on this stage of a pipeline
+    ///
+    /// While one of them runs, each of the others holds what the step keeps between its two passes.
+    /// Default: the number of the instance, or one.
+    in_flight: Option<u32>, InFlight, ValueForm::Whole(MOST_IN_FLIGHT), |text| {
+        whole(text, MOST_IN_FLIGHT).map(|k| Some(k as u32))
     };
     /// Link over which a plan may copy tensors to host memory and back
     ///
@@ -475,6 +487,13 @@ impl SolveOptions {
     /// # Errors
     /// [`SolveError::Inapplicable`] if it does not apply.
     pub fn suiting(&self, instance: &Instance) -> Result<AnyFormulation, SolveError> {
+        let several = self.in_flight.map(|k| instance.with_in_flight(k));
+        let several = several.transpose().map_err(|e| SolveError::Inapplicable {
+            formulation: "in_flight".into(),
+            instance: instance.name().into(),
+            because: format!("{}, found {}; {}", e.problem, e.value, e.remedy),
+        })?;
+        let instance = several.as_ref().unwrap_or(instance);
         if let Some(class) = self.plan_class {
             return match self.formulation {
                 Some(Semantics::Monet) => Err(SolveError::Together {

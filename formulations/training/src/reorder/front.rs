@@ -53,6 +53,7 @@ const SOLVES_LIMIT: usize = 3;
 ///     name: "five".into(),
 ///     cost_unit: CostUnit::arbitrary(),
 ///     host_link: None,
+///     in_flight: 1,
 ///     nodes,
 /// };
 /// let instance = Instance::new(data)?;

@@ -2,6 +2,7 @@
 
 use super::{AnyPlan, CopyChoice, FreePlans, Solution, Solve};
 use crate::any::AnyFormulation;
+use crate::in_flight::InFlight;
 use crate::offload::nodes::Offload;
 use crate::offload::{CopyPhase, Release};
 use crate::reorder::Reorder;
@@ -56,6 +57,22 @@ impl Extras {
         if self.copies.is_some() && settings.prove && !formulation.proves_with_copies() {
             let because = "bounds of MONeT's program with copies have no proofs";
             return together("certificate", because);
+        }
+        if formulation.instance().in_flight() > 1 {
+            let others = [
+                (self.copies.is_some(), "offload"),
+                (self.reorder, "reorder"),
+                (self.alignment.is_some(), "addresses"),
+                (settings.prove, "certificate"),
+                (formulation.class().is_some(), "plan_class"),
+            ];
+            if let Some((_, second)) = others.into_iter().find(|other| other.0) {
+                return Err(SolveError::Together {
+                    first: "in_flight",
+                    second,
+                    because: "several micro-batches in flight go with plain plans only",
+                });
+            }
         }
         let changes_plans = [
             (self.copies.is_some(), "offload"),
@@ -186,6 +203,13 @@ fn search(
         solution.outcome = answer.outcome;
         solution.plan = answer.plan;
         solution.order = Some(answer.choice);
+        return Ok(solution);
+    }
+    if instance.in_flight() > 1 {
+        let several = InFlight::new(formulation, budget_bytes)
+            .starts(&starts)
+            .settings(settings);
+        (solution.outcome, solution.plan) = several.listener(asked.listener).run()?;
         return Ok(solution);
     }
     let own = Settings {

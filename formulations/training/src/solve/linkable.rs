@@ -1,6 +1,7 @@
 //! Formulations with and without a link to the host, as one type.
 
 use crate::any::AnyFormulation;
+use crate::in_flight::InFlight;
 use crate::offload::CopyPhase;
 use crate::offload::nodes::Linked;
 use crate::written::{Planned, Written, planned};
@@ -109,6 +110,18 @@ impl Solvable for AnySolvable {
         listener: &dyn Listener,
     ) -> Result<Outcome<AnyPlan>, SolveError> {
         match self {
+            AnySolvable::Formulation(formulation) if self.instance().in_flight() > 1 => {
+                let own = starts.iter().filter_map(AnyPlan::schedule).cloned();
+                let own: Vec<Schedule> = own.collect();
+                let several = InFlight::new(formulation.clone(), budget_bytes)
+                    .starts(&own)
+                    .settings(settings.clone());
+                let (outcome, written) = several.listener(listener).run()?;
+                let plan = written.map(|written| AnyPlan::Statements(written.document.plan));
+                let mut outcome = outcome.map(AnyPlan::Schedule);
+                outcome.schedule = plan;
+                Ok(outcome)
+            }
             AnySolvable::Formulation(formulation) => {
                 let own: Vec<Schedule> = starts
                     .iter()

@@ -34,6 +34,9 @@ struct InstanceText<'d> {
     cost_unit: Option<TextOr<'d, UnitText<'d>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host_link: Option<HostLink>,
+    #[serde(rename(deserialize = "in_flight: the number of micro-batches in flight"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_flight: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed_bytes: Option<u64>,
     nodes: Vec<Spanned<NodeText<'d>>>,
@@ -179,6 +182,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
         name: text.name.map_or_else(|| document.stem().into(), Name::from),
         cost_unit: cost_unit(text.cost_unit)?,
         host_link: text.host_link,
+        in_flight: text.in_flight.unwrap_or(1),
         nodes,
     })
 }

@@ -17,7 +17,7 @@ use crate::instance::{
 /// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 /// use remat_instances::{read_bytes, write_instance};
 /// let nodes = vec![Node::forward("a", vec![], 10, 4), Node::forward("b", vec![NodeId(0)], 20, 8)];
-/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::nanoseconds(), host_link: None, nodes };
+/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::nanoseconds(), host_link: None, in_flight: 1, nodes };
 /// let instance = Instance::new(data).unwrap();
 /// let text = write_instance(&instance);
 /// assert!(text.contains(r#"{"name":"b","output_bytes":8,"needs":[0],"cost":20}"#));
@@ -35,6 +35,7 @@ pub fn write_instance(instance: &Instance) -> String {
         _description: None,
         cost_unit: Some(written_unit(instance.cost_unit())),
         host_link: instance.host_link().cloned(),
+        in_flight: (instance.in_flight() > 1).then_some(instance.in_flight()),
         fixed_bytes: (fixed_bytes > 0).then_some(fixed_bytes),
         nodes: nodes.collect(),
     })
@@ -257,6 +258,7 @@ mod tests {
                         }
                     }
                     InstanceData {
+                        in_flight: 1,
                         name: title.into(),
                         cost_unit: CostUnit {
                             name: name.into(),

@@ -28,6 +28,7 @@ fn graph(choices: &[Choice]) -> Instance {
         name: "random".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes: choices.iter().enumerate().map(node).collect(),
     };
     Instance::new(data).expect("the generator makes valid graphs")

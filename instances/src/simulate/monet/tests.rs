@@ -33,6 +33,7 @@ fn instance() -> Instance {
         name: "small".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).unwrap()

@@ -108,6 +108,7 @@ pub enum OffloadProgramError {
 ///     name: "skip".into(),
 ///     cost_unit: CostUnit::nanoseconds(),
 ///     host_link: Some(HostLink::new(1_000_000_000, 1_000_000_000)),
+///     in_flight: 1,
 ///     nodes,
 /// })?;
 /// // a leaves while b runs, and comes back behind c within 6 ns.

@@ -119,6 +119,7 @@ fn three() -> Instance {
         name: "three".into(),
         cost_unit: CostUnit::nanoseconds(),
         host_link: Some(HostLink::new(1_000_000_000, 500_000_000)),
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).unwrap()

@@ -19,6 +19,7 @@ proptest! {
         let plan = Plan::from_checkmate(&g, &s).unwrap();
         let replay = simulate::plan(&g, &plan).unwrap();
         let file = PlanDocument {
+            in_flight: 1,
             plan,
             budget_bytes: budget.map(u64::from),
             objective: replay.cost,
@@ -80,6 +81,7 @@ fn the_schema_lists_exactly_the_fields_that_are_written() {
     let g = monet_instance();
     let plan = Plan::from_monet(&g, &monet_schedule()).unwrap();
     let file = PlanDocument {
+        in_flight: 1,
         addresses: Some(PlanAddresses {
             alignment_bytes: 8,
             arena_bytes: 24,

@@ -9,6 +9,7 @@ pub fn instance(nodes: Vec<Node>) -> Instance {
         name: "test".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     })
     .unwrap()

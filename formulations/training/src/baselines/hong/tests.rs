@@ -131,6 +131,7 @@ fn linear(layers: &[(u64, u64)]) -> Instance {
         name: "linear".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).unwrap()

@@ -140,6 +140,7 @@ fn training_graph(recipes: &[Recipe]) -> Instance {
         name: "random".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes,
     };
     Instance::new(data).expect("the graph is well formed")

@@ -67,7 +67,7 @@ pub enum Stages {
 ///     Node::forward("a", vec![], 10, 4),
 ///     Node::forward("b", vec![NodeId(0)], 20, 8),
 /// ];
-/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, in_flight: 1, nodes };
 /// let instance = Instance::new(data)?;
 /// let program = Original::new(&instance, 12, Stages::FrontierAdvancing, 1.0)?;
 /// let x = program.point(&CheckmateSchedule::checkpoint_all(&instance));

@@ -167,6 +167,7 @@ pub(crate) fn recognise_beside(
         },
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
+        in_flight: 1,
         nodes: nodes.collect(),
     })
     .ok()?;

@@ -128,6 +128,7 @@ impl Builder<'_> {
             name: if name.is_empty() { "recognised" } else { name }.into(),
             cost_unit: CostUnit::arbitrary(),
             host_link: None,
+            in_flight: 1,
             nodes,
         });
         Some((instance.ok()?, budget as u64))

@@ -371,6 +371,7 @@ mod tests {
             name: "random".into(),
             cost_unit: CostUnit::named("ns"),
             host_link: Some(HostLink::new(1_000_000_000, 500_000_000)),
+            in_flight: 1,
             nodes: list.collect(),
         };
         Instance::new(data).unwrap()

@@ -77,6 +77,7 @@ impl Default for ExactSettings {
 ///     name: "skip".into(),
 ///     cost_unit: CostUnit::nanoseconds(),
 ///     host_link: Some(HostLink::new(1_000_000_000, 500_000_000)),
+///     in_flight: 1,
 ///     nodes,
 /// })?;
 /// // Without room for b, c and a, a leaves while b runs, and comes back after c.

@@ -411,6 +411,7 @@ impl Made {
             name: instance.name().into(),
             cost_unit: instance.cost_unit().clone(),
             host_link: None,
+            in_flight: 1,
             nodes: self.nodes,
         };
         Ok(Enveloped {
@@ -439,6 +440,7 @@ mod tests {
             name: "three".into(),
             cost_unit: CostUnit::nanoseconds(),
             host_link: None,
+            in_flight: 1,
             nodes,
         };
         let instance = Instance::new(data).unwrap();

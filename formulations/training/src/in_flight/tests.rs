@@ -1,0 +1,182 @@
+//! Plans with several micro-batches in flight, against all schedules of small graphs.
+
+use crate::solve::{AnySolvable, Solve};
+use crate::{AnyFormulation, Budget, Settings, zoo};
+use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::simulate;
+use remat_search::{Solvable, Status};
+
+/// A small generator (xorshift64*).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit
+    }
+}
+
+/// A chain of forward nodes with skips, and a backward node for each.
+fn graph(draw: &mut Draw, forward: u32, in_flight: u32) -> Instance {
+    let mut nodes = Vec::new();
+    for i in 0..forward {
+        let mut needs: Vec<NodeId> = (0..i)
+            .filter(|j| j + 1 == i || draw.below(3) == 0)
+            .map(NodeId)
+            .collect();
+        needs.dedup();
+        let (cost, bytes) = (1 + draw.below(9), 1 + draw.below(9));
+        let node = Node::forward(format!("f{i}"), needs, cost, bytes);
+        nodes.push(Node {
+            once: draw.below(6) == 0,
+            ..node
+        });
+    }
+    for i in (0..forward).rev() {
+        let last = nodes.len() as u32 - 1;
+        let mut needs = vec![NodeId(i), NodeId(last)];
+        if i > 0 && draw.below(2) == 0 {
+            needs.push(NodeId(i - 1));
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        let (cost, bytes) = (1 + draw.below(9), 1 + draw.below(4));
+        nodes.push(Node::backward(
+            format!("b{i}"),
+            Some(NodeId(i)),
+            needs,
+            cost,
+            bytes,
+        ));
+    }
+    Instance::new(InstanceData {
+        name: "small".into(),
+        cost_unit: CostUnit::arbitrary(),
+        host_link: None,
+        in_flight,
+        nodes,
+    })
+    .expect("an instance")
+}
+
+/// Cost and peak of the cheapest schedule of every choice of retained sets.
+fn all(instance: &Instance) -> Vec<(u64, u64)> {
+    let n = instance.len();
+    let pairs: Vec<(usize, usize)> = (1..n).flat_map(|t| (0..t).map(move |i| (t, i))).collect();
+    let useful = |&(t, i): &(usize, usize)| {
+        let last = instance.users(NodeId::from(i)).last();
+        last.is_some_and(|last| last.index() >= t)
+    };
+    let pairs: Vec<(usize, usize)> = pairs.into_iter().filter(useful).collect();
+    assert!(pairs.len() <= 16, "{} pairs", pairs.len());
+    let mut found = Vec::new();
+    for mask in 0u32..1 << pairs.len() {
+        let mut retained = BitMatrix::new(n, n);
+        for (k, &(t, i)) in pairs.iter().enumerate() {
+            if mask >> k & 1 != 0 {
+                retained.set(t, i, true);
+            }
+        }
+        let schedule = CheckmateSchedule::cheapest(instance, retained);
+        if let Ok(replay) = simulate::checkmate(instance, &schedule) {
+            found.push((replay.cost, replay.peak_bytes));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn plans_are_the_best_of_all_schedules_and_bounds_hold() {
+    let mut draw = Draw(7);
+    let (mut solved, mut refused, mut recomputed) = (0, 0, 0);
+    for round in 0..40 {
+        let instance = graph(&mut draw, 3, 1 + round % 4);
+        let every = all(&instance);
+        let peaks: Vec<u64> = every.iter().map(|(_, peak)| *peak).collect();
+        let (low, high) = (
+            peaks.iter().min().expect("a schedule"),
+            peaks.iter().max().expect("a schedule"),
+        );
+        for budget in [
+            low - 1,
+            *low,
+            low + (high - low) / 4,
+            low + (high - low) / 2,
+        ] {
+            let best = every.iter().find(|(_, peak)| *peak <= budget);
+            let settings = Settings {
+                threads: 1,
+                ..Settings::default()
+            };
+            let solution = Solve::new(&instance, Budget::Bytes(budget))
+                .settings(settings)
+                .run()
+                .expect("an answer");
+            let Some((cost, _)) = best else {
+                assert_eq!(
+                    solution.status,
+                    Status::Infeasible,
+                    "round {round}, {budget}"
+                );
+                refused += 1;
+                continue;
+            };
+            // A plan frees tensors sooner than a schedule says, so it may be cheaper.
+            let found = solution.objective().expect("a plan");
+            assert!(
+                found <= *cost,
+                "round {round}, {budget}: {found} for {cost}"
+            );
+            assert!(solution.bound <= found);
+            let document = solution.document().expect("a plan");
+            let replay = simulate::plan(&instance, &document.plan).expect("a replay");
+            assert!(replay.peak_bytes <= budget && replay.cost == found);
+            solved += 1;
+            recomputed += usize::from(found > instance.base_cost());
+        }
+    }
+    assert!(
+        solved >= 100 && refused >= 35 && recomputed >= 30,
+        "{solved} {refused} {recomputed}"
+    );
+}
+
+#[test]
+fn more_in_flight_never_cost_less_and_one_is_the_plain_solve() {
+    let chain = zoo::build(&"zoo:chain?n=10".parse().unwrap()).unwrap();
+    let settings = Settings {
+        threads: 1,
+        ..Settings::default()
+    };
+    let plain = Solve::new(&chain, Budget::Percent(100.0)).run().unwrap();
+    let budget = plain.replay.as_ref().unwrap().peak_bytes;
+    let mut last = 0;
+    for k in 1..=4 {
+        let instance = chain.with_in_flight(k).unwrap();
+        let solvable = AnySolvable::from(AnyFormulation::suiting(&instance));
+        let outcome = solvable.solve(budget, &[], &settings, &()).unwrap();
+        let cost = outcome.cost().expect("a plan");
+        assert!(cost >= last && outcome.bound <= cost, "{k}: {cost}");
+        if k == 1 {
+            assert_eq!(cost, chain.base_cost());
+        }
+        let replay = outcome.replay.as_ref().unwrap();
+        assert_eq!(replay.waiting_bytes, u64::from(k - 1) * replay.saved_bytes);
+        assert!(replay.peak_bytes <= budget);
+        last = cost;
+    }
+    assert!(last > chain.base_cost());
+}
+
+#[test]
+fn other_kinds_of_plans_are_refused() {
+    let chain = zoo::build(&"zoo:chain?n=6".parse().unwrap()).unwrap();
+    let instance = chain.with_in_flight(2).unwrap();
+    let error = Solve::new(&instance, Budget::Percent(80.0)).reorder().run();
+    assert!(error.unwrap_err().to_string().contains("in_flight"));
+    assert!(chain.with_in_flight(0).is_err());
+}
