@@ -141,6 +141,13 @@ class Measured(Costs):
         return self._estimated
 
 
+def name_of(costs: Costs) -> str:
+    """Name of an instance; it mentions missing workspaces."""
+    if costs.counts_workspaces:
+        return "training step"
+    return "training step, without workspaces of operators"
+
+
 def _touched_bytes(value: Any) -> int:
     if isinstance(value, torch.Tensor):
         return value.numel() * value.element_size()

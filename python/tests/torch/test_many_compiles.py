@@ -69,7 +69,7 @@ def test_more_backends_than_dynamo_keeps():
 )
 def test_more_sizes_than_dynamo_keeps(dynamic, fullgraph):
     model = Mlp(depth=2)
-    backend = rt.backend("90%", **OPTIONS)
+    backend = rt.backend("90%", buckets=None, **OPTIONS)
     step = torch.compile(model, backend=backend, dynamic=dynamic, fullgraph=fullgraph)
     for k in range(LIMIT + 2):
         step(*rows(512 - 8 * k)).backward()
@@ -184,9 +184,9 @@ def test_settings_of_dynamo_outside_of_calls():
     )
 
 
-def test_one_plan_for_sizes_of_a_bucket(monkeypatch):
+def test_one_plan_for_near_sizes(monkeypatch):
     model = Mlp()
-    step = rt.compile(model, budget="70%", **OPTIONS)
+    step = rt.compile(model, budget="70%", buckets=None, **OPTIONS)
     for count, solved in ((512, True), (496, False), (470, False), (200, True), (500, False)):
         batch = rows(count)
         model.zero_grad()
