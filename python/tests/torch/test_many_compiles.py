@@ -98,9 +98,9 @@ def test_the_last_batch_of_an_epoch():
     assert all(report.plan.recomputed for report in backend.reports)
 
 
-def test_sizes_marked_as_dynamic():
+def test_sizes_marked_as_dynamic_without_buckets():
     model = Mlp()
-    backend = rt.backend("75%", **OPTIONS)
+    backend = rt.backend("75%", buckets=None, **OPTIONS)
     step = torch.compile(model, backend=backend)
     for count in (512, 384):
         (x,) = rows(count)
