@@ -478,12 +478,14 @@ def partition_region(module: fx.GraphModule, joint_inputs: Any, **options: Any) 
     return default_partition(module, joint_inputs, **options)
 
 
-def output_descriptors(saved: list[fx.Node], no_check: int) -> list[Any]:
-    """Descriptors of saved tensors; from position ``no_check`` on without a check of the version
-    counter."""
+def output_descriptors(saved: list[fx.Node], no_check: int, sizes: int = 0) -> list[Any]:
+    """Descriptors of saved tensors, from position ``no_check`` on without a check of the version
+    counter, and of ``sizes`` saved sizes behind them."""
     return [
-        SavedForBackwardsNoVcCheckAOTOutput(k) if k >= no_check else SavedForBackwardsAOTOutput(k)
-        for k in range(len(saved))
+        SavedForBackwardsNoVcCheckAOTOutput(k)
+        if no_check <= k < len(saved)
+        else SavedForBackwardsAOTOutput(k)
+        for k in range(len(saved) + sizes)
     ]
 
 

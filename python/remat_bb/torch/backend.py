@@ -18,6 +18,7 @@ from .. import _native
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached, RematError
 from . import _compat
 from .accumulate import Given
+from .bounded import bounds_of
 from .cost import Costs, peak_bytes
 from .decisions import without_trials
 from .fusion import SLACK, FusionPlanner
@@ -29,6 +30,7 @@ from .reorder_plan import reorder_inference
 from .report import Report
 from .scalars import settle
 from .sharded import lowered
+from .size_buckets import POWERS, Rules
 from .step import Step, step_of
 from .variants import Variant, Variants
 from .watch import Watch
@@ -54,6 +56,7 @@ def backend(
     accumulate: bool | None = None,
     plan_class: str | None = None,
     optimizer: Any = None,
+    buckets: Any = POWERS,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -63,7 +66,7 @@ def backend(
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs and measures their peak, which can exceed the prediction.
         costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder, offload,
-            host_memory, offload_phase, accumulate, plan_class, optimizer: as in
+            host_memory, offload_phase, accumulate, plan_class, optimizer, buckets: as in
             :class:`Settings`.
         strict: True if a step whose measured peak exceeds the budget raises in its backward pass;
             false if it warns. The first, second, fourth, ... step is measured, and the first step
@@ -94,12 +97,14 @@ def backend(
         accumulate,
         plan_class,
         optimizer,
+        buckets,
     )
     return _backend(_planner(settings, inner), inner, strict)
 
 
 def _planner(settings: Settings, inner: str) -> Planner:
     settings.check_class()
+    Rules(settings.buckets)
     if settings.copying() is not None and inner == "inductor":
         raise no_copies("Inductor's kernels")
     if inner == "inductor" and settings.reorder:
@@ -163,17 +168,21 @@ def _backend(
         raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
 
     def compiled(module: Any, inputs: Any, **options: Any) -> Any:
-        settle(module)
+        bounds = bounds_of(module, Rules(planner.settings.buckets))
+        settle(module, bounds.keeps if bounds is not None else lambda size: False)
         broken = _compat.break_in(module)
         shards = lowered(module, inputs)
+        planner.compilations += 1
 
         def planned(inputs: Sequence[Any]) -> Variant:
             before = len(planner.reports)
             planner.broken, planner.latest, planner.changed = broken, None, None
-            planner.given = Given.of(inputs)
-            graph = run(module, inputs if shards is None else shards.traced(inputs), options)
+            planner.given, planner.bounds = Given.of(inputs), bounds
+            given = inputs if shards is None else shards.traced(inputs)
+            compiler = run if bounds is None else functools.partial(bounds.traced, run)
+            graph = compiler(module, given, options)
             report = planner.reports[-1] if len(planner.reports) > before else None
-            return Variant(graph, report, planner.changed)
+            return Variant(graph, report, planner.changed, bounds)
 
         if shards is None:
             return region.counted(Variants(planned, inputs, planner, bool(strict)))
@@ -235,6 +244,7 @@ def compile(
     accumulate: bool | None = None,
     plan_class: str | None = None,
     optimizer: Any = None,
+    buckets: Any = POWERS,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -245,7 +255,7 @@ def compile(
         function: Returns the loss. The plan does not cover computations outside of it.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
             plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate,
-            plan_class, optimizer: as for :func:`backend`.
+            plan_class, optimizer, buckets: as for :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call; the error names the operator that does not fit.
@@ -269,6 +279,7 @@ def compile(
         accumulate,
         plan_class,
         optimizer,
+        buckets,
     )
     return step_of(function, _planner(settings, inner), _maker(inner, strict))
 
@@ -453,7 +464,7 @@ def _measured(
                 run()
             found = peak_bytes(events)
             if report is not None:
-                found += report.fixed_bytes - report.accumulated_bytes + present
+                found += report.held_bytes - report.accumulated_bytes + present
         best = float("inf")
         for _ in range(repeats):
             kept.restore_gradients()

@@ -213,6 +213,13 @@ def _tensors(node: fx.Node) -> Iterator[torch.Tensor]:
     return (x for x in tree_flatten(values)[0] if isinstance(x, torch.Tensor))
 
 
+def name_of(costs: Costs) -> str:
+    """Name of an instance; it mentions missing workspaces."""
+    if costs.counts_workspaces:
+        return "training step"
+    return "training step, without workspaces of operators"
+
+
 def _touched_bytes(value: Any) -> int:
     if isinstance(value, torch.Tensor):
         return value.numel() * value.element_size()

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from . import _compat, opaque
 from ._compat import fx
+from .bounded import is_size
 from .cost import Costs
-from .partition import Call, storage_bytes
-from .rewrite import ADDED, TICKET, Rewritten
+from .partition import Call, Joint, storage_bytes
+from .rewrite import ADDED, TICKET, Rewritten, fixed_generator, state_value
 
 
 @dataclass(frozen=True)
@@ -130,17 +131,19 @@ def sides(
     outputs = forward.nodes[-1].args[0]
     count = rewritten.outputs
     held = {s for a in outputs[:count] if isinstance(a, fx.Node) for s in forward.owner[a]}
-    saved = {s for a in outputs[count:] for s in forward.owner[a]}
+    # Sizes come last here, but first in the backward graph.
+    out = [a for a in outputs[count:] if not is_size(a)]
+    saved = {s for a in out for s in forward.owner[a]}
 
     backward = Tally(rewritten.backward.graph, inputs, adds)
     gradients = backward.nodes[-1].all_input_nodes
     kept = {s for a in gradients for s in backward.owner[a]}
     # Saved tensors come first, in the order of the forward graph's outputs. Saved user outputs stay
     # in memory, like all user outputs.
-    places = [n for n in backward.nodes if n.op == "placeholder"]
+    places = [n for n in backward.nodes if n.op == "placeholder" and not is_size(n)]
     # Tangents follow; the caller of the backward pass holds them.
-    kept.update(places[len(outputs) - count :])
-    for value, place in zip(outputs[count:], places):
+    kept.update(places[len(out) :])
+    for value, place in zip(out, places):
         if not held.isdisjoint(forward.owner[value]):
             backward.size[place] = 0
     base = sum(forward.size[s] for s in held)
@@ -187,3 +190,11 @@ def _made(node: fx.Node, tally: Tally, call: Call | None, costs: Costs) -> tuple
         workspace += STATE_COPIES * state
         whole += state if saves else 0
     return made, workspace + max(0, whole - made)
+
+
+def state_bytes(joint: Joint) -> int:
+    """Memory of the states of generators if every random call runs again."""
+    random = [c for c in joint.calls if c.random and not c.once and not fixed_generator(c.node)]
+    if not random:
+        return 0
+    return (len(random) + STATE_COPIES) * storage_bytes(state_value(random[0].node))

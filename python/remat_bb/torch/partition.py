@@ -21,6 +21,8 @@ from torch.utils._pytree import tree_leaves
 
 from . import _compat, opaque
 from ._compat import fx
+from ._compat_sizes import expression
+from .bounded import is_size, traced_value
 from .decisions import Varying
 from .opaque import UnsupportedGraph
 from .scalars import is_number, plain_numbers
@@ -83,6 +85,7 @@ class Joint:
         calls: Calls in execution order.
         forward: Number of the first calls that make up the forward graph.
         base: For each tensor node the node that owns its storage.
+        sizes_given: Symbolic sizes among its inputs, which the backward graph gets as well.
         forward_outputs, backward_outputs: Outputs of the two graphs, with ``None`` for missing
             ones.
         results: Values that are in memory at the end: user outputs, tangents and gradients.
@@ -110,6 +113,7 @@ class Joint:
         self.placeholders = list(module.graph.find_nodes(op="placeholder"))
         self.primals = [p for p in self.placeholders if _compat.is_primal(p)]
         self.tangents = [p for p in self.placeholders if _compat.is_tangent(p)]
+        self.sizes_given = [p for p in self.primals if is_size(p)]
         self._check_placeholders()
         self.base: dict[fx.Node, fx.Node] = {}
         self.call_of: dict[fx.Node, Call] = {}
@@ -211,6 +215,9 @@ class Joint:
                 owner.values.append(node)
                 self.call_of[node] = owner
             return
+        if is_size(node):
+            self.base[node] = node
+            return
         opaque.check(node)
         if _compat.is_view(node):
             self.base[node] = self.base[_first_tensor(node)]
@@ -234,7 +241,8 @@ class Joint:
             if isinstance(value, torch.Tensor) and node.users:
                 call.values.append(node)
         self.call_of[node] = call
-        sources = dict.fromkeys(self.base[argument] for argument in node.all_input_nodes)
+        arguments = (argument for argument in node.all_input_nodes if not is_size(argument))
+        sources = dict.fromkeys(self.base[argument] for argument in arguments)
         call.needs = [v for v in sources if v.op not in ("placeholder", "get_attr")]
         call.needs += [v for v in sources if v in self.tangents]
         call.inputs = [v for v in sources if v.op == "placeholder" and v not in self.tangents]
@@ -480,7 +488,13 @@ def _ignores_statistics(node: fx.Node) -> bool:
 def _layout(value: torch.Tensor) -> tuple[Any, ...]:
     """Properties that a clone may change: type, layout, strides, and the bits for conjugation and
     negation."""
-    return value.dtype, value.layout, value.stride(), value.is_conj(), value.is_neg()
+    strides = tuple(map(expression, value.stride()))
+    return value.dtype, value.layout, strides, value.is_conj(), value.is_neg()
+
+
+def _bytes(value: torch.Tensor) -> Any:
+    """Bytes of a tensor's storage, or their expression."""
+    return expression(value.untyped_storage().nbytes())
 
 
 def _remove_copies(graph: fx.Graph) -> None:
@@ -506,7 +520,7 @@ def _remove_copies(graph: fx.Graph) -> None:
         if node.target is not torch.ops.aten.clone.default or node in fixed:
             continue
         source = node.args[0]
-        old, new = source.meta.get("val"), node.meta.get("val")
+        old, new = traced_value(source), traced_value(node)
         origin = source
         while _compat.is_view(origin) or _compat.is_getitem(origin):
             origin = _first_tensor(origin)
@@ -516,7 +530,7 @@ def _remove_copies(graph: fx.Graph) -> None:
         if old is None or _layout(old) != _layout(new):
             continue
         # A clone of a part frees the whole, so it stays.
-        if old.untyped_storage().nbytes() != new.untyped_storage().nbytes():
+        if _bytes(old) != _bytes(new):
             continue
         node.replace_all_uses_with(source)
         graph.erase_node(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,25 +19,27 @@ from ..errors import InfeasibleBudget, InvalidArgument, RematError
 from . import _compat, latest, tags
 from ._compat import fx
 from .accumulate import Accumulation, Given, accumulation
+from .bounded import Bounds
 from .bucket import Buckets
 from .budget import budget_bytes, cuda_device, warm_up
 from .collectives import allow_gathers
-from .cost import Costs, Measured, Roofline
+from .cost import Costs, Measured, Roofline, name_of
 from .decisions import chooses_by_time
 from .instance import document
 from .kept import Kept
 from .link import Copying, Link
-from .memory import STATE_COPIES, Peak, peak
+from .memory import Peak, peak, state_bytes
 from .optimizer_states import OptimizerMemory, optimizer_memory
 from .outputs import warn_of_outside_loss
-from .partition import Joint, storage_bytes
+from .partition import Joint
 from .ranks import Ranks
 from .rates import KNOWN
 from .reorder_plan import reorder_both
 from .report import Report
 from .retained import widen
-from .rewrite import Rewritten, fixed_generator, rewrite, state_value
+from .rewrite import Rewritten, rewrite
 from .search import keep, searched
+from .size_buckets import POWERS
 
 TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
@@ -105,6 +108,9 @@ class Settings:
             budget. ``None``: states count if they are in ``extra_bytes``.
         plan_class: The best plan that a training stack can execute: ``"tags"``, ``"regions"``,
             ``"blocks"`` or ``"names"``. ``None``: any plan. Without copies and ``reorder``.
+        buckets: Changing sizes that share a plan, made for the largest: ``"powers of two"``, the
+            ratio of successive bounds, such as 1.25, bounds such as ``[512, 1024]``, a dictionary
+            of these by dimension of the inputs, or ``None``: each size has its own plan.
     """
 
     budget: int | str
@@ -123,6 +129,7 @@ class Settings:
     accumulate: bool | None = None
     plan_class: str | None = None
     optimizer: Any = None
+    buckets: Any = POWERS
 
     def copying(self) -> Copying | None:
         """The copies of these settings; ``None`` without copies.
@@ -233,21 +240,21 @@ class Planner(_compat.CustomPartitionerFn):
         # The graph break at the end of the current graph, and the inputs of the graph.
         self.broken: str | None = None
         self.given: Given | None = None
-        # Numbers of the inputs that the latest graph changes, and the keeper of state around
-        # trials.
+        # Numbers of inputs that the latest graph changes, and the keeper of state around trials.
         self.changed: set[int] | None = None
         self.kept: Kept | None = None
         # The report of the latest graph that ran.
         self.ran: Report | None = None
-        # False if graphs end before the loss on purpose.
-        self.holds_loss = True
-        self._device: torch.device | None = None
         self.latest: Report | None = None
+        self._device: torch.device | None = None
+        self.holds_loss = True  # False if graphs end before the loss on purpose.
         # Memory of wrappers of the step, and the agreement of the ranks about the latest graph.
         self.wrapper_bytes = 0
         self.ranks = Ranks(settings.agree)
-        # Plans of other sizes of a graph.
+        # Plans of other sizes of a graph, and the symbolic sizes of the current one.
         self.buckets = Buckets()
+        self.bounds: Bounds | None = None
+        self.compilations = 0
 
     def __deepcopy__(self, memo: Any) -> Planner:
         # Inductor copies its configuration, but all reports belong to one planner.
@@ -281,13 +288,20 @@ class Planner(_compat.CustomPartitionerFn):
     def _partitioned(
         self, gm: fx.GraphModule, joint_inputs: Any, **options: Any
     ) -> tuple[fx.GraphModule, fx.GraphModule]:
-        count = options["num_fwd_outputs"]
         if _compat.is_region(joint_inputs):
             return _compat.partition_region(gm, joint_inputs, **options)
         tags.check(self.settings.tags)
         if self.settings.tags == "keep":
             tags.split(gm)
-        joint = Joint(gm, count)
+        if self.bounds is None:
+            return self._graphs(gm, joint_inputs, **options)
+        run = functools.partial(self._graphs, gm, joint_inputs, **options)
+        return self.bounds.within(gm, run, narrows=not self.settings.agree)
+
+    def _graphs(
+        self, gm: fx.GraphModule, joint_inputs: Any, **options: Any
+    ) -> tuple[fx.GraphModule, fx.GraphModule]:
+        joint = Joint(gm, options["num_fwd_outputs"])
         if self.settings.agree:
             allow_gathers(joint)
         self.changed = joint.changed_inputs()
@@ -305,10 +319,14 @@ class Planner(_compat.CustomPartitionerFn):
             warn_of_outside_loss(joint)
         if not joint.tangents:
             options.pop("compiler", None)
+            if self.bounds is not None:
+                self.bounds.restore(gm)
             return _compat.default_partition(gm, joint_inputs, **options)
         report, graphs = self.planned(joint)
         report.host, report.marked = graphs.host, tags.marked(gm, self.settings.tags)
         self._keep_kernels(joint, report)
+        report.compilation = self.compilations
+        report.sizes = [] if self.bounds is None else self.bounds.buckets()
         if self.stop == "plan":
             raise Planned(report)
         if self.stop == "policies":
@@ -319,8 +337,8 @@ class Planner(_compat.CustomPartitionerFn):
         latest.note(report)
         if len(self.reports) == PLANS_TOLD:
             warnings.warn(
-                f"{PLANS_TOLD} plans so far: each size has its own, and each number that is not "
-                "multiplied with tensors; pad sizes to a few, and give changing numbers as tensors",
+                f"{PLANS_TOLD} plans so far, for buckets of sizes and for each number that is not "
+                "multiplied with tensors; wider buckets need fewer, and so do numbers as tensors",
                 stacklevel=2,
             )
         self.latest = report
@@ -436,7 +454,7 @@ class Planner(_compat.CustomPartitionerFn):
                 return self._reported(instance, near, budget, made, fixed)
         # Graphs that keep states of generators need more memory than their plan. Without
         # recomputation they keep no states.
-        states = _state_bytes(joint)
+        states = state_bytes(joint)
         needed = budget < instance.peak_memory_bytes
         spare = states if needed and states <= SPARE_SHARE * budget else 0
         allowed = budget - spare
@@ -541,23 +559,8 @@ class Planner(_compat.CustomPartitionerFn):
         return found + (states.missing_bytes if states else 0)
 
 
-def name_of(costs: Costs) -> str:
-    """Name of an instance; it mentions missing workspaces."""
-    if costs.counts_workspaces:
-        return "training step"
-    return "training step, without workspaces of operators"
-
-
 def no_copies(what: str) -> InvalidArgument:
     """The error for copies to the host in an unsupported place."""
     return InvalidArgument(
         f"offload: {what} copy nothing to the host", remedy='leave out offload, or inner="eager"'
     )
-
-
-def _state_bytes(joint: Joint) -> int:
-    """Memory of the states of generators if every random call runs again."""
-    random = [c for c in joint.calls if c.random and not c.once and not fixed_generator(c.node)]
-    if not random:
-        return 0
-    return (len(random) + STATE_COPIES) * storage_bytes(state_value(random[0].node))

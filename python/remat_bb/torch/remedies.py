@@ -14,6 +14,16 @@ KNOWN = (
         "processor torch.backends.mkldnn.enabled = False",
     ),
     (
+        ("in expert_hit",),
+        "the number of experts that got tokens depends on data, and the graph on that number: use "
+        'operators of fixed sizes, with model.set_experts_implementation("grouped_mm")',
+    ),
+    (
+        ("Dynamic shape operator", "dynamic shape operator", "data-dependent expression"),
+        "sizes that depend on data have no plan: use operators whose sizes have a bound, such as "
+        "sort, or masks and capacities in place of nonzero, torch.where(mask) and x[mask]",
+    ),
+    (
         ("past_key_values", "DynamicCache", "cache_utils"),
         "call the model with use_cache=False: training needs no cache of keys and values",
     ),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .. import _native
+from .bounded import Sized
 from .host import CopyUse, Host
 from .reorder import OrderReport
 
 
 @dataclass
-class Report:
+class Report(Sized):
     """Results of one compilation, and later measurements.
 
     Attributes:
@@ -98,6 +99,8 @@ class Report:
                 f"({size(self.plan.to_host_bytes)}) to the host, which holds "
                 f"{size(self.plan.host_peak_bytes)} at most"
             )
+        if self.sizes:
+            words += f"; for {', '.join(map(str, self.sizes))}; compilation {self.compilation}"
         if self.states_bytes:
             words += f"; {size(self.states_bytes)} of optimizer states"
         if self.accumulated_bytes:

@@ -21,6 +21,7 @@ from . import _compat
 from . import host as operators
 from ._compat import fx
 from .accumulate import add
+from .bounded import is_size
 from .collectives import waits_of
 from .copies import Numbered, Statement
 from .host import Host
@@ -135,6 +136,8 @@ class Emitter:
         """The node of this graph for a node of the joint graph."""
         if node.op == "get_attr" and node not in self.values:
             self.values[node] = self.graph.node_copy(node)
+        if is_size(node) and node not in self.values:
+            self.values[node] = self.graph.node_copy(node, self.read)
         base = self.joint.base[node]
         if base is node:
             return self.values[node]
@@ -319,8 +322,8 @@ class Rewritten:
 
 def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
     """The forward and the backward graph of a plan in the form of AOTAutograd. The forward graph
-    returns the outputs of the model, then saved tensors; the backward graph takes saved tensors,
-    then tangents."""
+    returns the outputs of the model, then saved tensors, then sizes; the backward graph takes
+    sizes, saved tensors, then tangents."""
     before, after, host = program(joint, steps)
     runs: dict[Call, int] = {}
     for step in before + after:
@@ -346,11 +349,12 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
         order.append(first.ticket)
     no_check = len(order)
     order += [first.values[v] for v in kept[1]]
-    descriptors = _compat.output_descriptors(order, no_check)
+    descriptors = _compat.output_descriptors(order, no_check, len(joint.sizes_given))
+    order += [first.values[size] for size in joint.sizes_given]
     forward = first.finish(outputs + order, joint.forward_descriptors + descriptors)
 
     second = Emitter(joint, again, host, first.ran)
-    for node in kept[0]:
+    for node in (*joint.sizes_given, *kept[0]):
         second.input(node)
     taken = {first.values[node]: second.values[node] for node in kept[0]}
     for node in copied:
@@ -456,7 +460,7 @@ def _saved(
 
     def read(node: fx.Node) -> None:
         base = joint.base[node]
-        if base.op != "get_attr" and base not in made:
+        if base.op != "get_attr" and base not in made and not is_size(base):
             found[base] = None
 
     for step in steps:

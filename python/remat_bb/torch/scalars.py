@@ -1,15 +1,15 @@
 """Sizes and numbers among the inputs of a graph from Dynamo.
 
 If a size or an integer has changed between calls, it is a symbol; a changed float is a tensor.
-Plans are for fixed sizes, so symbols become constants, and Dynamo compiles again for the next
-value. An integer that only enters arithmetic with floating point tensors becomes a tensor, as
-floats do.
+Sizes with a bucket (:mod:`remat_bb.torch.bounded`) stay symbols. Others become constants, and
+Dynamo compiles again for the next value. An integer that only enters arithmetic with floating point
+tensors becomes a tensor, as floats do.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -29,20 +29,31 @@ FUNCTIONS = {torch.sym_float, torch.sym_max, torch.sym_min} | {
 }
 
 
-def settle(module: fx.GraphModule) -> None:
+def settle(module: fx.GraphModule, keeps: Callable[[Any], bool] = lambda size: False) -> None:
     """Makes constants of all symbols in a graph of Dynamo, except for integers that can be tensors.
 
     Dynamo guards the constants: another size or integer causes another compilation.
+
+    Args:
+        keeps: Returns true for sizes that stay symbols.
     """
+    for node in module.graph.find_nodes(op="placeholder"):
+        # Sizes that mix these integers with kept symbols then have kept symbols alone.
+        number = node.meta.get("example_value")
+        if isinstance(number, torch.SymInt) and not keeps(number) and not _is_factor(node):
+            _fix(number)
     for node in module.graph.nodes:
         for value in tree_leaves(node.meta.get("example_value")):
             if isinstance(value, torch.Tensor):
                 for size in _sizes(value):
-                    _fix(size)
+                    if not keeps(size):
+                        _fix(size)
     changed = False
     for node in module.graph.find_nodes(op="placeholder"):
         number = node.meta.get("example_value")
         if not isinstance(number, torch.SymInt) or _compat.constant_of(number) is not None:
+            continue
+        if keeps(number):
             continue
         if not _is_factor(node):
             _fix(number)

@@ -10,6 +10,7 @@ from typing import Any
 from .. import _native
 from ..errors import InfeasibleBudget, LimitReached
 from .accumulate import note_pending, present_bytes
+from .bounded import Bounds
 from .planner import Planner
 from .report import Report
 
@@ -22,11 +23,13 @@ class Variant:
         run: The graph.
         report: The report of its plan; ``None`` if no tensor needs gradients.
         changed: Numbers of the inputs that it changes; ``None`` if unknown.
+        bounds: Bounds of its symbolic sizes; ``None`` if all are fixed.
     """
 
     run: Callable[..., Any]
     report: Report | None
     changed: set[int] | None
+    bounds: Bounds | None = None
 
 
 class Variants:
@@ -57,6 +60,8 @@ class Variants:
         variant = self._of(inputs)
         if self._planner.kept is not None:
             self._planner.kept.note(inputs, variant.changed)
+        if variant.bounds is not None and variant.report is not None:
+            variant.report.smaller_bytes = variant.bounds.smaller_bytes(inputs)
         outputs = variant.run(*inputs)
         self._planner.ran = variant.report
         if variant.report is not None:

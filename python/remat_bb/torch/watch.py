@@ -119,7 +119,7 @@ class Watch:
 
     def _before(self) -> int:
         """The plan's memory before the step, with the gradients that are actually present."""
-        return self.report.fixed_bytes - self.report.accumulated_bytes + self.present
+        return self.report.held_bytes - self.report.accumulated_bytes + self.present
 
     def _slack(self) -> int:
         """Bytes by which rounding of torch's allocator may exceed a plan: without expandable

@@ -69,7 +69,7 @@ def test_more_backends_than_dynamo_keeps():
 )
 def test_more_sizes_than_dynamo_keeps(dynamic, fullgraph):
     model = Mlp(depth=2)
-    backend = rt.backend("90%", **OPTIONS)
+    backend = rt.backend("90%", buckets=None, **OPTIONS)
     step = torch.compile(model, backend=backend, dynamic=dynamic, fullgraph=fullgraph)
     for k in range(LIMIT + 2):
         step(*rows(512 - 8 * k)).backward()
@@ -98,9 +98,9 @@ def test_the_last_batch_of_an_epoch():
     assert all(report.plan.recomputed for report in backend.reports)
 
 
-def test_sizes_marked_as_dynamic():
+def test_sizes_marked_as_dynamic_without_buckets():
     model = Mlp()
-    backend = rt.backend("75%", **OPTIONS)
+    backend = rt.backend("75%", buckets=None, **OPTIONS)
     step = torch.compile(model, backend=backend)
     for count in (512, 384):
         (x,) = rows(count)
@@ -184,9 +184,9 @@ def test_settings_of_dynamo_outside_of_calls():
     )
 
 
-def test_one_plan_for_sizes_of_a_bucket(monkeypatch):
+def test_one_plan_for_near_sizes(monkeypatch):
     model = Mlp()
-    step = rt.compile(model, budget="70%", **OPTIONS)
+    step = rt.compile(model, budget="70%", buckets=None, **OPTIONS)
     for count, solved in ((512, True), (496, False), (470, False), (200, True), (500, False)):
         batch = rows(count)
         model.zero_grad()
@@ -204,7 +204,7 @@ def test_a_size_that_needs_no_plan_gets_none():
     """A budget in bytes is wide enough for the shorter batch: nothing of it is computed again."""
     model = Mlp()
     budget = rt.export(model, rows(512)).peak_memory_bytes * 95 // 100
-    step = rt.compile(model, budget=budget, **OPTIONS)
+    step = rt.compile(model, budget=budget, buckets=None, **OPTIONS)
     step(*rows(512)).backward()
     assert step.report.plan.recomputed
     # Gradients that are there would count.
