@@ -20,6 +20,7 @@ from . import _compat
 from .accumulate import Given
 from .cost import Costs, peak_bytes
 from .fusion import SLACK, FusionPlanner
+from .generated import Generated
 from .kept import Kept
 from .link import Link
 from .planner import Planned, Planner, Report, Settings, no_copies
@@ -138,13 +139,19 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
     elif inner == "inductor":
 
         def run(module: Any, inputs: Any, options: Any) -> Any:
-            return _compat.compile_fx(
-                module,
-                inputs,
-                inner_compile=_compat.watched_inductor(over),
-                config_patches={"custom_partitioner_fn": planner},
-                **options,
-            )
+            generated = Generated()
+            before = len(planner.reports)
+            with _compat.backward_at_once():
+                found = _compat.compile_fx(
+                    module,
+                    inputs,
+                    inner_compile=_compat.watched_inductor(over, generated.note),
+                    config_patches={"custom_partitioner_fn": planner},
+                    **options,
+                )
+            if len(planner.reports) > before and isinstance(planner, FusionPlanner):
+                planner.replay(planner.reports[-1], generated)
+            return found
     else:
         raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
 

@@ -20,6 +20,7 @@ from . import _compat
 from ._compat import fx
 from .budget import budget_bytes
 from .cost import Costs, Measured, Roofline
+from .generated import Generated, replayed
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
@@ -233,6 +234,9 @@ SLACK = 0.03
 class FusionPlanner(Planner):
     """A partitioner for Inductor with units from its kernels."""
 
+    # The latest report, its graphs, and their costs, until the generated code is replayed.
+    _made: tuple[Report, Rewritten, Costs] | None = None
+
     def __reduce__(self) -> Any:
         return (FusionPlanner, (self.settings, self.stop))
 
@@ -285,4 +289,19 @@ class FusionPlanner(Planner):
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = base.counts_workspaces
         report.accumulating_bytes = peak.bytes + fixed - gradients.counted + gradients.bytes
+        self._made = report, graphs, base
         return report, graphs
+
+    def replay(self, report: Report, generated: Generated) -> None:
+        """Puts the peak of the generated code into the report of the latest plan. The estimate
+        stays if the code cannot be replayed."""
+        made, self._made = self._made, None
+        if made is None or made[0] is not report:
+            return
+        found = replayed(generated, made[1], made[2])
+        if found is None:
+            return
+        before = report.predicted_bytes
+        report.predicted_bytes = report.fixed_bytes + found.peak.bytes
+        report.predicted_at = found.peak.at
+        report.accumulating_bytes += report.predicted_bytes - before

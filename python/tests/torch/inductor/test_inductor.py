@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import remat_bb.torch as rt
-from remat_bb.torch import fusion, planner
+from remat_bb.torch import fusion, generated, planner
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 OPTIONS = {"costs": "roofline", "time_limit": 2.0}
@@ -48,9 +48,11 @@ class Small(nn.Module):
 
 CASES = {name: MODELS[name] for name in ("mlp", "gpt fused", "resnet")}
 CASES["small"] = Small, lambda: (torch.randn(512, 128),), "65%"
-NEAR = 0.1
-"""Share of the prediction by which a measured peak may be above it: Inductor reorders kernels, and
-convolutions change layouts."""
+NEAR = 0.0001
+"""Share by which a measured peak may differ from the replay of generated code: the watch of a step
+does not see the gradient of the loss."""
+NEAR_CONVOLUTIONS = 0.06
+"""The same share for convolutions, whose workspaces depend on layouts that Inductor chooses."""
 
 
 @functools.cache
@@ -83,7 +85,27 @@ def test_results_and_peak(name):
     # The first step was measured on its way.
     assert report.measured_bytes < report.instance.peak_memory_bytes
     print(name, report)
-    assert report.measured_bytes <= (1 + NEAR) * report.predicted_bytes
+    near = NEAR_CONVOLUTIONS if name == "resnet" else NEAR
+    difference = abs(report.measured_bytes - report.predicted_bytes)
+    assert difference <= near * report.predicted_bytes
+
+
+@needs_compiler
+def test_peak_is_known_before_the_backward_pass():
+    model, batch, _ = plain_step("mlp")
+    step = rt.compile(copy.deepcopy(model), budget="60%", inner="inductor", **OPTIONS)
+    loss = step(*batch)
+    predicted = step.report.predicted_bytes
+    loss.backward()
+    assert step.report.predicted_bytes == predicted
+    assert abs(step.report.measured_bytes - predicted) <= NEAR * predicted
+
+
+def test_code_that_is_not_python_is_not_replayed():
+    graphs = planner.Rewritten(None, None, {}, 1)
+    codes = [generated.Code("#include <torch>", {}, [], side) for side in (False, True)]
+    assert generated.replayed(generated.Generated(codes), graphs, rt.Roofline()) is None
+    assert generated.replayed(generated.Generated(codes[:1]), graphs, rt.Roofline()) is None
 
 
 @needs_compiler
