@@ -14,6 +14,7 @@
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
 //! | [`plain`] | the step without recomputation, the reference of percentages |
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
+//! | [`plan_class`] | classes of plans that training stacks can execute |
 //! | [`replayed`](mod@replayed) | plan and schedule files, read and replayed |
 //! | [`explain`] | a plan explained: recomputed tensors, times and savings |
 //!
@@ -46,6 +47,7 @@ pub mod order;
 pub mod place;
 pub mod plain;
 pub mod plan;
+pub mod plan_class;
 pub mod replayed;
 pub mod schedule;
 mod semantics;
@@ -56,6 +58,7 @@ pub mod zoo;
 pub use budget::Budget;
 pub use formats::{read, read_bytes, write_instance};
 pub use instance::{Instance, NodeId};
+pub use plan_class::{ClassRules, PlanClass};
 pub use replayed::{Replayed, replayed};
 pub use semantics::{Semantics, UnknownSemantics};
 

@@ -70,9 +70,9 @@ def solve(
             here.
         progress: True for a bar (``tqdm``, if installed) or lines on standard error.
         options: :class:`SolveOptions`: ``time_limit``, ``threads``, ``seed``, ``gap``, ``effort``,
-            ``lanes``, ``formulation``, ``offload`` and the options of the link, ``reorder``,
-            ``addresses``, ``alignment``. With ``offload`` the cost of the plan is its makespan.
-            ``offload`` and ``reorder`` exclude each other.
+            ``lanes``, ``formulation``, ``plan_class``, ``offload`` and the options of the link,
+            ``reorder``, ``addresses``, ``alignment``. With ``offload`` the cost of the plan is its
+            makespan. ``offload``, ``reorder`` and ``plan_class`` exclude each other.
 
     Returns:
         The plan, replayed, with cost, peak, status, bound and gap.

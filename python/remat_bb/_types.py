@@ -111,6 +111,8 @@ class SolveOptions(FrontierOptions, total=False):
     """Options of :func:`solve`.
 
     Attributes:
+        plan_class: ``"tags"``, ``"regions"``, ``"blocks"`` or ``"names"`` for the best plan that a
+            training stack can execute; the default is all plans. ``bound_scope`` names the class.
         offload_release: ``"at-once"``, the default, or ``"continuous"`` for a bound over plans that
             free memory byte by byte while it is sent. The returned plan always frees the memory
             when the copy is complete.
@@ -124,6 +126,7 @@ class SolveOptions(FrontierOptions, total=False):
             sizes. With an alignment the plan has addresses.
     """
 
+    plan_class: str | None
     offload_release: str
     reorder: bool
     addresses: bool

@@ -20,7 +20,8 @@ def test_the_command_is_installed_with_the_package(command):
     except metadata.PackageNotFoundError:
         pytest.skip("the package is not installed, but imported from its sources")
     assert package.version == remat_bb.__version__
-    assert [entry.name for entry in package.entry_points] == ["remat-bb"]
+    entries = {entry.name: entry.group for entry in package.entry_points}
+    assert entries == {"remat-bb": "console_scripts", "remat_bb": "torch_dynamo_backends"}
     assert Path(command[0]).name == "remat-bb" and Path(command[0]).parent == scripts()
 
 

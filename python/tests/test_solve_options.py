@@ -43,7 +43,7 @@ def test_words_of_choices_are_taken():
             options = {"effort": "quick", **needed, row["name"]: word}
             if row["name"] == "effort" and word == "full":
                 continue
-            instance = "zoo:chain?n=6"
+            instance = "zoo:resnet18?batch=1"
             assert remat_bb.solve(instance, "100%", threads=1, **options).objective
 
 

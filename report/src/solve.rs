@@ -63,6 +63,31 @@ pub struct LeastBudgetJson {
     pub bound_bytes: u64,
 }
 
+/// A class of plans, and its price.
+#[derive(Serialize, JsonSchema)]
+pub struct PlanClassJson {
+    /// `tags`, `regions`, `blocks` or `names`.
+    name: &'static str,
+    /// Cost of the best plan found, of the class or not; null if none was found.
+    free_objective: Option<u64>,
+    /// Proven lower bound on the cost of every stage schedule; null if that was not searched.
+    free_bound: Option<u64>,
+    /// Cost of the class above `free_objective`, in percent; null if either is.
+    price_percent: Option<f64>,
+}
+
+impl PlanClassJson {
+    fn of(solution: &Solution) -> Option<Self> {
+        let free = solution.free();
+        Some(PlanClassJson {
+            name: solution.formulation().class()?.as_str(),
+            free_objective: free.and_then(|free| free.cost),
+            free_bound: free.map(|free| free.bound),
+            price_percent: solution.class_price().map(|price| 100.0 * price),
+        })
+    }
+}
+
 /// The object of `remat-bb solve --json`. Unknown values are null.
 #[derive(Serialize, JsonSchema)]
 pub struct SolveJson<'a> {
@@ -73,6 +98,8 @@ pub struct SolveJson<'a> {
     origin: OriginJson<'a>,
     /// Integer program whose semantics hold: `checkmate` or `monet`.
     formulation: &'a str,
+    /// Class of the plans, and its price; null for all plans.
+    plan_class: Option<PlanClassJson>,
     /// Runs of equal layers, in the order of the forward pass.
     layers: Vec<LayersJson>,
     /// Replayed cost of the plan (with `--offload` the makespan); null without a plan.
@@ -85,7 +112,8 @@ pub struct SolveJson<'a> {
     /// Class of plans that the bound covers: `stage-schedules` (nodes in the order of the instance,
     /// each at most once between two first computations), `stage-schedules-in-this-order` (the same
     /// in the order found), `stage-schedules-with-copies` (with `--offload`),
-    /// `stage-schedules-with-continuous-copies` (with `--offload-release continuous`) or
+    /// `stage-schedules-with-continuous-copies` (with `--offload-release continuous`),
+    /// `plans-of-class-tags`, `-regions`, `-blocks` or `-names` (with `--plan-class`), or
     /// `all-plans` (in any order).
     bound_scope: &'a str,
     /// Bound in the proof of `--certificate`, below `bound` if that also rests on other arguments;
@@ -141,6 +169,7 @@ impl<'a> SolveJson<'a> {
             status: solution.status.as_str(),
             origin: OriginJson::of(instance),
             formulation: solution.formulation().semantics().as_str(),
+            plan_class: PlanClassJson::of(solution),
             layers: LayersJson::of(solution.formulation().layers()),
             objective: solution.cost(),
             bound: may_fit.then_some(solution.bound),

@@ -7,6 +7,7 @@
 pub mod alone;
 pub mod brute;
 pub mod chains;
+pub mod class;
 pub mod compact;
 pub mod graphs;
 pub mod linked;

@@ -8,13 +8,18 @@ use super::monet::{self, Monet};
 use super::text::ProofLines;
 use super::tree::{Counts, Evidence};
 use super::trips::{self, Trips};
-use remat_instances::{Instance, Semantics};
+use remat_instances::{Instance, PlanClass, Semantics};
 
 /// Evidence for a claim, in terms of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Checkmate's.
-    Checkmate(Evidence<checkmate::CheckmateRow, checkmate::CheckmateQuantity>),
+    /// Checkmate's, for all schedules or for those of a class.
+    Checkmate {
+        /// The class.
+        class: Option<PlanClass>,
+        /// Rows and tree.
+        evidence: Evidence<checkmate::CheckmateRow, checkmate::CheckmateQuantity>,
+    },
     /// MONeT's.
     Monet(Evidence<monet::MonetRow, monet::MonetQuantity>),
     /// Checkmate's with copies to the host.
@@ -36,6 +41,14 @@ impl Body {
         match self {
             Body::Monet(_) => Semantics::Monet,
             _ => Semantics::Checkmate,
+        }
+    }
+
+    /// The class of plans that the proof is about; `None` for all plans.
+    pub fn class(&self) -> Option<PlanClass> {
+        match self {
+            Body::Checkmate { class, .. } => *class,
+            _ => None,
         }
     }
 
@@ -79,7 +92,10 @@ pub fn parse(text: &str) -> Result<Proof, String> {
             evidence: Evidence::read::<Trips>(&mut lines, head.claim)?,
         },
         "envelope" => Body::Envelope(Envelope::read(&mut lines)?),
-        _ => Body::Checkmate(Evidence::read::<Checkmate>(&mut lines, head.claim)?),
+        _ => Body::Checkmate {
+            class: read_class(&mut lines)?,
+            evidence: Evidence::read::<Checkmate>(&mut lines, head.claim)?,
+        },
     };
     lines.end()?;
     Ok(Proof {
@@ -88,6 +104,19 @@ pub fn parse(text: &str) -> Result<Proof, String> {
         claim: head.claim,
         body,
     })
+}
+
+/// Reads the line of a class, if there is one.
+fn read_class(lines: &mut ProofLines<'_>) -> Result<Option<PlanClass>, String> {
+    let Some(mut line) = lines.next_if("class") else {
+        return Ok(None);
+    };
+    line.keyword("class")?;
+    let word = line.word("a class of plans")?;
+    match word.parse() {
+        Ok(class) => line.end().map(|()| Some(class)),
+        Err(_) => line.refuse(word, "tags, regions, blocks or names"),
+    }
 }
 
 /// Checks that a proof shows its claim about an instance. MONeT's program uses its implementations
@@ -99,7 +128,9 @@ pub fn parse(text: &str) -> Result<Proof, String> {
 pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
     let (budget_bytes, claim) = (proof.budget_bytes, proof.claim);
     match &proof.body {
-        Body::Checkmate(evidence) => checkmate::check(instance, budget_bytes, claim, evidence),
+        Body::Checkmate { class, evidence } => {
+            checkmate::check(instance, budget_bytes, *class, claim, evidence)
+        }
         Body::Monet(evidence) => monet::check(instance, budget_bytes, claim, evidence),
         Body::Trips {
             terms,

@@ -31,6 +31,13 @@ impl<'a> ProofLines<'a> {
         })
     }
 
+    /// The next line, if it begins with a word.
+    pub(super) fn next_if(&mut self, word: &str) -> Option<ProofLine<'a>> {
+        let text = self.lines.clone().next()?;
+        let is_meant = text.split_whitespace().next() == Some(word);
+        is_meant.then(|| self.next().ok()).flatten()
+    }
+
     /// The line that was read last, without its words.
     pub(super) fn here(&self) -> ProofLine<'a> {
         ProofLine {

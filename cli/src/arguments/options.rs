@@ -97,6 +97,9 @@ fn argument(option: &'static SolveOption) -> Arg {
     if option.name == "offload_release" {
         argument = argument.visible_alias("release");
     }
+    if option.name == "plan_class" {
+        argument = argument.visible_alias("class");
+    }
     if let Some(needs) = option.needs() {
         argument = argument.requires(needs);
     }

@@ -134,6 +134,13 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
 /// The requested formulation with the requested link.
 fn formulation(arguments: &SolveArguments) -> Result<AnyFormulation, Failure> {
     let options = &arguments.options;
+    if options.plan_class.is_some() {
+        let instance = source::instance(&arguments.instance)?;
+        return options.suiting(&instance).map_err(|e| Failure::Usage {
+            problem: e.to_string(),
+            remedy: "leave out --plan-class for all plans".into(),
+        });
+    }
     let (formulation, left_out) = source::formulation(&arguments.instance, options.formulation)?;
     if let Some(text) = &left_out {
         note(text, arguments.quiet);

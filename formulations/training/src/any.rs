@@ -2,14 +2,15 @@
 
 use crate::baselines::Baseline;
 use crate::checkmate::{CheckmateFormulation, CheckmateGraph};
+use crate::class::{ClassFormulation, class_scope};
 use crate::life::layers::{Layered, Layout, Stack};
 use crate::monet::interval::MonetGraph;
 use crate::monet::{self, MonetFormulation};
 use crate::written::Written;
-use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, Schedule};
 use remat_instances::simulate::{Replay, ReplayError};
+use remat_instances::{PlanClass, Semantics};
 use remat_search::{
     Formulation, Listener, Outcome, Patience, Problem, Settings, Solvable, SolveError, Start,
 };
@@ -47,6 +48,27 @@ impl AnyFormulation {
     pub fn checkmate(instance: &Instance) -> Self {
         let view = instance.single_implementation_view();
         AnyFormulation(Arc::new(CheckmateFormulation::new(view)))
+    }
+
+    /// The plans of a class, of which only the first implementation of each node counts.
+    ///
+    /// # Errors
+    /// [`SolveError::Inapplicable`] if the class has no meaning for the instance.
+    pub fn of_class(instance: &Instance, class: PlanClass) -> Result<Self, SolveError> {
+        let view = instance.single_implementation_view();
+        match ClassFormulation::new(view, class) {
+            Ok(formulation) => Ok(AnyFormulation(Arc::new(formulation))),
+            Err(because) => Err(SolveError::Inapplicable {
+                formulation: format!("checkmate with class {class}"),
+                instance: instance.name().into(),
+                because: because.to_string(),
+            }),
+        }
+    }
+
+    /// The class of the plans; `None` for all plans.
+    pub fn class(&self) -> Option<PlanClass> {
+        self.0.class()
     }
 
     fn monet(instance: &Instance) -> Result<Self, SolveError> {
@@ -151,9 +173,16 @@ impl Solvable for AnyFormulation {
 /// A formulation whose schedules are [`Schedule`]s.
 trait StageFormulation: Debug + Send + Sync {
     fn semantics(&self) -> Semantics;
+    fn class(&self) -> Option<PlanClass> {
+        None
+    }
     fn instance(&self) -> &Arc<Instance>;
-    fn layout(&self) -> Option<&Arc<Layout>>;
-    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)>;
+    fn layout(&self) -> Option<&Arc<Layout>> {
+        None
+    }
+    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
+        None
+    }
     fn too_small(&self, budget_bytes: u64) -> Option<String>;
     /// The program's schedule with the stored sets of a schedule of first implementations.
     fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule>;
@@ -179,10 +208,6 @@ impl StageFormulation for CheckmateFormulation {
         self.layers()
     }
 
-    fn single_implementation(&self) -> Option<&(Instance, Vec<NodeId>)> {
-        None
-    }
-
     fn too_small(&self, budget_bytes: u64) -> Option<String> {
         refuted(self, budget_bytes)
     }
@@ -200,6 +225,42 @@ impl StageFormulation for CheckmateFormulation {
     ) -> Result<Outcome, SolveError> {
         let starts = starts.iter().filter_map(Schedule::as_checkmate);
         solved(self, budget_bytes, starts, (settings, listener))
+    }
+}
+
+impl StageFormulation for ClassFormulation {
+    fn semantics(&self) -> Semantics {
+        CheckmateGraph::SEMANTICS
+    }
+
+    fn class(&self) -> Option<PlanClass> {
+        Some(self.rules().class())
+    }
+
+    fn instance(&self) -> &Arc<Instance> {
+        self.instance()
+    }
+
+    fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        refuted(self, budget_bytes)
+    }
+
+    /// The plan of the class with its decisions, which may need another budget.
+    fn completed(&self, schedule: CheckmateSchedule, budget_bytes: u64) -> Option<Schedule> {
+        Some(self.projected(&schedule, budget_bytes).into())
+    }
+
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome, SolveError> {
+        let starts = starts.iter().filter_map(Schedule::as_checkmate);
+        let mut outcome = solved(self, budget_bytes, starts, (settings, listener))?;
+        outcome.bound_scope = class_scope(self.rules().class());
+        Ok(outcome)
     }
 }
 

@@ -26,6 +26,7 @@
 //! | `any` | [`AnyFormulation`]: the formulation that suits an instance |
 //! | `written` | [`Written`]: plans as they are written, replayed |
 //! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
+//! | [`class`] | the best plan of a class that a training stack can execute |
 //! | [`anneal`] | annealing of its schedules |
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
 //! | [`life`] | lives of tensors: the common part of all interval forms |
@@ -46,6 +47,7 @@ mod any;
 pub mod baselines;
 pub mod bound;
 pub mod checkmate;
+pub mod class;
 pub mod improve;
 pub mod life;
 pub mod monet;

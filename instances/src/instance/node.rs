@@ -134,6 +134,9 @@ pub struct Node {
     pub name: Name,
     /// Operator, for example `conv2d`; may be empty.
     pub op: Name,
+    /// Path of the module whose call made the node, for example `layers.0.attn`; may be empty.
+    /// [Classes of plans](crate::plan_class) decide about modules.
+    pub module: Name,
     /// Shape of the output; empty if unknown.
     pub shape: Vec<u64>,
     /// Role of the node.

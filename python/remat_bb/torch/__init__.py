@@ -9,6 +9,7 @@ becomes the two graphs that run. Needs torch 2.9 or later; 2.11 and 2.15 are tes
 ``docs/guides/pytorch/index.md`` of the project.
 """
 
+from .attach import Attached, attach
 from .backend import (
     backend,
     budget,
@@ -19,20 +20,27 @@ from .backend import (
     plan,
 )
 from .cost import Costs, Measured, Roofline
+from .estimate import estimate, fits
+from .estimated import Estimate, Fit
 from .importer import order_graph
 from .inductor_memory import InductorEstimates
 from .knapsack import KnapsackSolver
+from .latest import reports
 from .link import Link, measure_link
 from .live import measure_graph
-from .partition import UnsupportedGraph
+from .opaque import UnsupportedGraph
 from .planner import Report, Settings
 from .purity import pure
+from .regional import Regional, regional
 from .reorder import OrderReport, ReorderPass, reorder
 from .sac import Policies, checkpoint_policies
 from .step import Step
 
 __all__ = [
+    "Attached",
     "Costs",
+    "Estimate",
+    "Fit",
     "InductorEstimates",
     "KnapsackSolver",
     "Link",
@@ -40,22 +48,28 @@ __all__ = [
     "OrderReport",
     "Policies",
     "ReorderPass",
+    "Regional",
     "Report",
     "Roofline",
     "Settings",
     "Step",
     "UnsupportedGraph",
+    "attach",
     "backend",
     "budget",
     "checkpoint_policies",
     "compile",
     "compile_with_budget",
+    "estimate",
     "export",
+    "fits",
     "measure",
     "measure_graph",
     "measure_link",
     "order_graph",
     "plan",
     "pure",
+    "regional",
     "reorder",
+    "reports",
 ]

@@ -6,7 +6,6 @@ follows torch 2.11.0.
 
 from __future__ import annotations
 
-import functools
 import logging
 import operator
 import re
@@ -69,6 +68,7 @@ import torch._dynamo.config as dynamo_config  # noqa: E402
 import torch._functorch.config as functorch_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 import torch.fx as fx  # noqa: E402
+from torch._dispatch.python import no_python_dispatcher  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.backends.debugging import boxed_nop  # noqa: E402
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported  # noqa: E402
@@ -84,6 +84,7 @@ from torch._functorch.partitioners import (  # noqa: E402
     estimate_runtime,
     must_recompute,
 )
+from torch._guards import detect_fake_mode  # noqa: E402
 from torch._inductor import custom_graph_pass  # noqa: E402
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket  # noqa: E402
@@ -164,6 +165,7 @@ __all__ = [
     "is_primal",
     "is_profiled",
     "is_random",
+    "is_region",
     "is_tangent",
     "is_view",
     "keeps_graph",
@@ -172,12 +174,15 @@ __all__ = [
     "logs_skipped",
     "make_graph_module",
     "must_recompute",
+    "no_python_dispatcher",
     "output_descriptors",
+    "partition_region",
     "run_and_save_rng_state",
     "run_with_rng_state",
     "running_node",
     "split_outputs",
     "traced_memory",
+    "tracing_mode",
     "unset_fake_temporarily",
     "watched_inductor",
     "with_dispatch",
@@ -190,6 +195,9 @@ _HIDDEN_VIEWS = (
     torch.ops.aten.unsafe_split_with_sizes.default,
 )
 
+
+WAIT = "_c10d_functional::wait_tensor"
+"""The wait for a collective, which returns its argument."""
 
 REDUCTION = getattr(torch.Tag, "reduction", None)
 """Mark of operators that reduce; ``None`` before torch 2.10."""
@@ -329,19 +337,19 @@ def _hand_on_regions() -> None:
     """Makes ``torch.compile`` run calls of a function in the context of its backend.
 
     ``torch._dynamo.optimize`` reads the attribute ``backend_ctx_ctor`` of a backend, but the
-    wrapper class of ``torch.compile`` drops it. Backends without a region stay unchanged.
+    wrapper class of ``torch.compile`` drops it. Backends without a region stay unchanged. The
+    attribute is set when the wrapper stores its backend, because the search for a backend by name
+    may import this module in between.
     """
     wrapper = torch._TorchCompileWrapper
-    made = wrapper.__init__
 
-    @functools.wraps(made)
-    def handing_on(self: Any, *arguments: Any, **options: Any) -> None:
-        made(self, *arguments, **options)
-        region = getattr(self.compiler_fn, "remat_bb_region", None)
+    def handing_on(self: Any, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        region = getattr(value, "remat_bb_region", None) if name == "compiler_fn" else None
         if region is not None:
-            self.backend_ctx_ctor = region.call
+            object.__setattr__(self, "backend_ctx_ctor", region.call)
 
-    wrapper.__init__ = handing_on
+    wrapper.__setattr__ = handing_on  # type: ignore[method-assign, assignment]
 
 
 _hand_on_regions()
@@ -422,6 +430,11 @@ def watched_inductor(
     return compiled
 
 
+def tracing_mode() -> Any:
+    """The mode of fake tensors of the running compilation; ``None`` outside."""
+    return detect_fake_mode()
+
+
 def is_random(node: fx.Node) -> bool:
     """Returns true if an operator draws random numbers."""
     return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
@@ -440,10 +453,12 @@ def is_defined_in_python(target: OpOverload) -> bool:
 
 
 def is_view(node: fx.Node) -> bool:
-    """Returns true if a call returns views of its first tensor, by its schema or as an operator
-    that hides the view from autograd."""
+    """Returns true if a call returns views of its first tensor: by its schema, as an operator that
+    hides the view from autograd, or as the wait for a collective."""
     target = node.target
-    return isinstance(target, OpOverload) and (target.is_view or target in _HIDDEN_VIEWS)
+    if not isinstance(target, OpOverload):
+        return False
+    return target.is_view or target in _HIDDEN_VIEWS or target.name() == WAIT
 
 
 def is_backward(node: fx.Node) -> bool:
@@ -468,6 +483,19 @@ def is_effect(target: Any) -> bool:
 def is_getitem(node: fx.Node) -> bool:
     """Returns true if the node picks one output of a call."""
     return node.op == "call_function" and node.target is operator.getitem
+
+
+def is_region(joint_inputs: Any) -> bool:
+    """Returns true for the joint graph of a region (``nested_compile_region``), which torch
+    partitions before the joint graph of the model and without inputs."""
+    return isinstance(joint_inputs, list) and not joint_inputs
+
+
+def partition_region(module: fx.GraphModule, joint_inputs: Any, **options: Any) -> Any:
+    """The graphs of a region, which save all values that its backward pass reads. The region is one
+    call of the plan, which may run again."""
+    options.pop("compiler", None)
+    return default_partition(module, joint_inputs, **options)
 
 
 def output_descriptors(saved: list[fx.Node], no_check: int) -> list[Any]:

@@ -17,7 +17,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from . import _compat
-from .partition import Joint, storage_bytes
+from .partition import Joint, distinct_bytes
 
 
 class Pending:
@@ -40,6 +40,11 @@ class Pending:
                 if node is not None:
                     self._nodes.add(node)
 
+    def made(self, tensors: Iterable[Any]) -> bool:
+        """Returns true if the forward pass of a pending one made one of some tensors."""
+        grown = (x for x in tensors if isinstance(x, torch.Tensor) and x.grad_fn is not None)
+        return any(_compat.compiled_node(x.grad_fn) in self._nodes for x in grown)
+
     def shares(self, node: Any, leaf: torch.Tensor) -> bool:
         """Returns true if the backward pass of another forward pass may also make a gradient of a
         leaf.
@@ -59,6 +64,7 @@ class Pending:
 
 _PENDING = Pending()
 note_pending = _PENDING.note
+reads_planned = _PENDING.made
 
 
 def add(place: int, gradient: torch.Tensor) -> torch.Tensor | None:
@@ -101,13 +107,9 @@ def _takes(leaf: torch.Tensor, gradient: torch.Tensor) -> bool:
 
 def present_bytes(tensors: Iterable[Any]) -> int:
     """Bytes of the present gradients of some inputs of a graph; each storage counts once."""
-    seen: dict[int, int] = {}
-    for tensor in tensors:
-        if isinstance(tensor, torch.Tensor) and tensor.is_leaf and tensor.requires_grad:
-            gradient = tensor.grad
-            if gradient is not None and gradient.layout == torch.strided:
-                seen[gradient.untyped_storage()._cdata] = storage_bytes(gradient)
-    return sum(seen.values())
+    leaves = (x for x in tensors if isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad)
+    present = (leaf.grad for leaf in leaves)
+    return distinct_bytes(g for g in present if g is not None and g.layout == torch.strided)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from .planner import Planned, Planner, Report, Settings, no_copies
 from .region import Region
 from .reorder_plan import reorder_inference
 from .scalars import settle
+from .sharded import lowered
 from .step import Step, step_of
 from .variants import Variant, Variants
 from .watch import Watch
@@ -102,14 +103,17 @@ def _planner(settings: Settings, inner: str) -> Planner:
     return FusionPlanner(settings) if inner == "inductor" else Planner(settings)
 
 
-def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[..., Any]:
+def _backend(
+    planner: Planner, inner: str, strict: bool | None, region: Region | None = None
+) -> Callable[..., Any]:
     """A backend.
 
     Args:
         strict: As for :func:`backend`; ``None`` if steps are not watched.
+        region: The calls of its functions; ``None`` for a region of its own.
     """
     watches: dict[int, Watch] = {}
-    region = Region()
+    region = Region() if region is None else region
 
     def over(run: Any, is_backward: bool) -> Any:
         report = planner.latest
@@ -158,16 +162,20 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
     def compiled(module: Any, inputs: Any, **options: Any) -> Any:
         settle(module)
         broken = _compat.break_in(module)
+        shards = lowered(module, inputs)
 
         def planned(inputs: Sequence[Any]) -> Variant:
             before = len(planner.reports)
             planner.broken, planner.latest, planner.changed = broken, None, None
             planner.given = Given.of(inputs)
-            graph = run(module, inputs, options)
+            graph = run(module, inputs if shards is None else shards.traced(inputs), options)
             report = planner.reports[-1] if len(planner.reports) > before else None
             return Variant(graph, report, planner.changed)
 
-        return region.counted(Variants(planned, inputs, planner, bool(strict)))
+        if shards is None:
+            return region.counted(Variants(planned, inputs, planner, bool(strict)))
+        graphs = Variants(planned, shards.given(inputs), planner, bool(strict))
+        return region.counted(lambda *inputs: graphs(*shards.given(inputs)))
 
     compiled.reports = planner.reports  # type: ignore[attr-defined]
     compiled.remat_bb_region = region  # type: ignore[attr-defined]

@@ -11,10 +11,9 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .._traced import Device
-from . import _compat
+from . import _compat, collectives, opaque
 from ._compat import fx
 from .partition import Call
-from .purity import TRUSTED
 from .retained import storages
 
 _MEASURED: dict[tuple[Any, ...], tuple[int, int]] = {}
@@ -118,21 +117,24 @@ class Measured(Costs):
         return None if call.node.op == "placeholder" else _STORAGES.get(_key(call.node))
 
     def _measured(self, call: Call) -> tuple[int, int]:
-        if call.node.op == "placeholder" or call.node.target._schema.is_mutable:
+        if call.node.op == "placeholder" or opaque.changes(call.node):
             return 0, 0
         key = (self.repeats > 0, *_key(call.node))
         if key not in _MEASURED:
-            if call.node.target.namespace not in TRUSTED:
-                _REFUSED[key] = "it is not one of torch's own operators"
+            if _compat.is_collective(call.node):
+                _REFUSED[key] = collectives.ESTIMATED
+            elif (reason := opaque.why_not_run(call.node)) is not None:
+                _REFUSED[key] = reason
             else:
                 try:
                     _MEASURED[key] = _run(call.node, self.repeats)
                 except Exception as error:
                     _REFUSED[key] = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             if key in _REFUSED:
-                _MEASURED[key] = Roofline().nanoseconds(call), 0
+                extra = max(opaque.loop_bytes(call.node), collectives.workspace_bytes(call.node))
+                _MEASURED[key] = Roofline().nanoseconds(call), extra
         if key in _REFUSED:
-            self._estimated[str(call.node.target)] = _REFUSED[key]
+            self._estimated[opaque.label(call.node)] = _REFUSED[key]
         return _MEASURED[key]
 
     def estimated(self) -> dict[str, str]:
@@ -150,6 +152,8 @@ def _touched_bytes(value: Any) -> int:
 def _flops(node: fx.Node) -> float:
     """Floating point operations: two for each multiplication of products and convolutions, else one
     for each element."""
+    if opaque.is_opaque(node):
+        return opaque.flops(node, _flops)
     counter = _compat.flop_registry.get(getattr(node.target, "overloadpacket", None))
     value = node.meta.get("val")
     if counter is not None:
@@ -163,7 +167,10 @@ def _flops(node: fx.Node) -> float:
 
 def _values(node: fx.Node) -> tuple[Any, Any]:
     def value(part: Any) -> Any:
-        return part.meta.get("val") if isinstance(part, fx.Node) else part
+        if not isinstance(part, fx.Node):
+            return part
+        body = opaque.body_of(part)
+        return part.meta.get("val") if body is None else body.code
 
     return tree_map(value, node.args), tree_map(value, dict(node.kwargs))
 
@@ -207,6 +214,8 @@ def _real_arguments(node: fx.Node) -> tuple[Any, Any]:
 
     def real(part: Any) -> Any:
         value = part.meta.get("val") if isinstance(part, fx.Node) else part
+        if isinstance(part, fx.Node) and (body := opaque.body_of(part)) is not None:
+            return body
         device = _device_of(part)
         return tree_map(lambda leaf: _materialised(leaf, device), value)
 
@@ -245,13 +254,18 @@ def _run(node: fx.Node, repeats: int) -> tuple[int, int]:
         devices |= {x.device for x in outputs if isinstance(x, torch.Tensor)}
         cuda = next((d for d in devices if d.type == "cuda"), None)
         with torch.random.fork_rng(devices=[cuda] if cuda else []):
-            results = node.target(*arguments, **options)
+            results: Any = node.target(*arguments, **options)
             sizes = _STORAGES[_key(node)] = storages(results, leaves)
             del results
             if cuda is not None:
-                made = sum(-(-size // 512) * 512 for size in sizes)
-                return _run_cuda(node, arguments, options, repeats, cuda, made)
-            return _run_cpu(node.target, arguments, options, repeats, sum(sizes))
+                sizes = [-(-size // 512) * 512 for size in sizes]
+            found = []
+            for given in opaque.alternatives(node, arguments):
+                if cuda is not None:
+                    found.append(_run_cuda(node, given, options, repeats, cuda, sum(sizes)))
+                else:
+                    found.append(_run_cpu(node.target, given, options, repeats, sum(sizes)))
+            return max(each[0] for each in found), max(each[1] for each in found)
 
 
 def _run_cpu(target: Any, arguments: Any, options: Any, repeats: int, made: int) -> tuple[int, int]:

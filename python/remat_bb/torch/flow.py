@@ -39,7 +39,7 @@ from .calls import (
     returns_values,
     storage_key,
 )
-from .partition import UnsupportedGraph
+from .opaque import UnsupportedGraph
 
 INPUTS = "inputs"
 """Name of the operator that brings the inputs that are let go of."""

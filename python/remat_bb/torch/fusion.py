@@ -262,10 +262,11 @@ class FusionPlanner(Planner):
         if self.stop == "instance":
             raise Planned(instance)
         budget = budget_bytes(self.settings.budget, instance, joint)
+        budget = self.ranks.check(instance, budget, fixed)
         inputs = {node.name for node in joint.primals}
 
         def made(allowed: int) -> tuple[_native.Plan, Rewritten, Peaks]:
-            plan = self._solved(instance, allowed, 1.0)
+            plan, _ = self._solved(instance, allowed, 1.0)
             graphs = rewrite(joint, fused.expanded(plan.steps))
             return plan, graphs, peaks(graphs, base, inputs)
 
@@ -286,6 +287,8 @@ class FusionPlanner(Planner):
         plan, graphs, found = best
         peak = found.planned
         report = Report(instance, plan, budget, peak.bytes + fixed, peak.at, fixed)
+        self.ranks.sign(instance, plan, [graphs.forward.code, graphs.backward.code])
+        report.digest = self.ranks.digest
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = base.counts_workspaces
         report.accumulating_bytes = peak.bytes + fixed - gradients.counted + gradients.bytes

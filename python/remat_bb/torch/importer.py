@@ -87,7 +87,9 @@ def traced_graph(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[f
         RematError: for a function that breaks into several graphs, and one without operators.
     """
 
-    def joint(module: fx.GraphModule, _: Any, **options: Any) -> Any:
+    def joint(module: fx.GraphModule, given: Any, **options: Any) -> Any:
+        if _compat.is_region(given):
+            return _compat.partition_region(module, given, **options)
         raise Planned((module, options["num_fwd_outputs"]))
 
     def inference(module: fx.GraphModule, _: Any) -> Any:

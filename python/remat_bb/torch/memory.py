@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from . import _compat
+from . import _compat, opaque
 from ._compat import fx
 from .cost import Costs
 from .partition import Call, storage_bytes
@@ -67,11 +67,15 @@ class Tally:
         elif _compat.is_getitem(node) and node.args[0] in self.owner:
             source = node.args[0]
             many = isinstance(source.meta.get("val"), (tuple, list))
-            if many and not _compat.is_view(source):
-                self.size[node] = storage_bytes(value)
+            if many and _compat.is_getitem(source) and not _keeps_state(source.args[0]):
+                # A group of tensors has one owner.
+                self.owner[node] = self.owner[source]
+            elif many and not _compat.is_view(source):
+                group = isinstance(value, (tuple, list)) and _keeps_state(source)
+                self.size[node] = 0 if group else storage_bytes(value)
             else:
                 self.owner[node] = self.owner[source]
-        elif _compat.is_view(node) or _changes(node):
+        elif _compat.is_view(node) or opaque.changes(node):
             first = next(a for a in node.args if isinstance(a, fx.Node))
             self.owner[node] = self.owner[first]
         elif node.op == "call_function" and not isinstance(value, (tuple, list)):
@@ -80,8 +84,8 @@ class Tally:
             self.size[node] = 0
 
 
-def _changes(node: fx.Node) -> bool:
-    return isinstance(node.target, _compat.OpOverload) and node.target._schema.is_mutable
+def _keeps_state(node: fx.Node) -> bool:
+    return node.target is _compat.run_and_save_rng_state
 
 
 STATE_COPIES = 2
@@ -177,8 +181,8 @@ def _made(node: fx.Node, tally: Tally, call: Call | None, costs: Costs) -> tuple
         return made, 0
     whole = sum(storage_bytes(v.meta.get("val")) for v in call.values) + call.unused_bytes
     workspace = costs.workspace_bytes(call)
-    if isinstance(node.target, _compat.HigherOrderOperator):
-        saves = node.target is _compat.run_and_save_rng_state
+    if node.target in (_compat.run_and_save_rng_state, _compat.run_with_rng_state):
+        saves = _keeps_state(node)
         state = storage_bytes(node.meta["val"][0] if saves else node.args[0].meta["val"])
         workspace += STATE_COPIES * state
         whole += state if saves else 0

@@ -19,16 +19,11 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from ..errors import RematError
-from . import _compat
+from . import _compat, opaque
 from ._compat import fx
-from .purity import may_run_again
+from .opaque import UnsupportedGraph
 from .scalars import is_number, plain_numbers
 from .tags import AGAIN
-
-
-class UnsupportedGraph(RematError):
-    """A graph that cannot be planned. The message names the node, the reason and a remedy."""
 
 
 @dataclass(eq=False)
@@ -61,14 +56,22 @@ class Call:
 
 
 def storage_bytes(value: Any) -> int:
-    """Bytes that the allocator takes for a tensor's storage; 0 for other values.
+    """Bytes that the allocator takes for a tensor's storage, or for those of a group of tensors; 0
+    for other values.
 
     Sizes in CUDA's caching allocator are multiples of 512.
     """
+    if isinstance(value, (tuple, list)):
+        return sum(map(storage_bytes, value))
     if not isinstance(value, torch.Tensor):
         return 0
     size = int(value.untyped_storage().nbytes())
     return -(-size // 512) * 512 if value.device.type == "cuda" else size
+
+
+def distinct_bytes(tensors: Iterable[torch.Tensor]) -> int:
+    """Bytes that the allocator takes for some tensors; each storage counts once."""
+    return sum({x.untyped_storage()._cdata: storage_bytes(x) for x in tensors}.values())
 
 
 class Joint:
@@ -88,14 +91,15 @@ class Joint:
             at the end.
 
     Raises:
-        UnsupportedGraph: for symbolic shapes, operators with bodies, inputs of unknown kind, and
-            changes of tensors other than inputs.
+        UnsupportedGraph: for sizes that depend on data, inputs of unknown kind, and changes of
+            tensors other than inputs.
     """
 
     def __init__(self, module: fx.GraphModule, forward_output_count: int) -> None:
         self.module = module
         plain_numbers(module.graph)
         module.graph.eliminate_dead_code()
+        opaque.pass_inputs(module.graph)
         _remove_copies(module.graph)
         _remove_statistics(module.graph)
         outputs = _compat.split_outputs(module, num_fwd_outputs=forward_output_count)
@@ -205,7 +209,7 @@ class Joint:
                 owner.values.append(node)
                 self.call_of[node] = owner
             return
-        _check_operator(node)
+        opaque.check(node)
         if _compat.is_view(node):
             self.base[node] = self.base[_first_tensor(node)]
             return
@@ -219,9 +223,9 @@ class Joint:
             )
         call = Call(node, random=_compat.is_random(node))
         # Only the forward graph reads numbers of the caller.
-        runs_again = may_run_again(node) and not _returns_statistics(node)
+        runs_again = opaque.repeats(node) and not _returns_statistics(node)
         call.once = not runs_again or is_number(node)
-        if node.target._schema.is_mutable:
+        if opaque.changes(node):
             self.base[node] = self.base[_first_tensor(node)]
         else:
             self.base[node] = node
@@ -356,12 +360,8 @@ class Joint:
     def input_bytes(self) -> int:
         """Bytes of the graph's inputs: parameters, buffers and batch; shared storage counts
         once."""
-        seen: dict[int, int] = {}
-        for node in self.primals:
-            value = node.meta.get("val")
-            if isinstance(value, torch.Tensor):
-                seen[value.untyped_storage()._cdata] = storage_bytes(value)
-        return sum(seen.values())
+        values = (node.meta.get("val") for node in self.primals)
+        return distinct_bytes(value for value in values if isinstance(value, torch.Tensor))
 
 
 def _is_symbolic(value: Any) -> bool:
@@ -391,34 +391,6 @@ def _check_storage(node: fx.Node) -> None:
 
 def _first_tensor(node: fx.Node) -> fx.Node:
     return next(argument for argument in node.args if isinstance(argument, fx.Node))
-
-
-def _check_operator(node: fx.Node) -> None:
-    target = node.target
-    if not isinstance(target, _compat.OpOverload):
-        name = getattr(target, "__name__", str(target))
-        inner = node.args[0] if node.args else None
-        if name.startswith("auto_functionalized") and isinstance(inner, _compat.OpOverload):
-            raise UnsupportedGraph(
-                f"{inner} ({node.name}) changes its arguments in place: another run would change "
-                "them again",
-                place=node.name,
-                remedy="register a functional operator, which returns what it makes",
-            )
-        raise UnsupportedGraph(
-            f"{name} ({node.name}) is no operator of torch.ops: what it does cannot be seen",
-            place=node.name,
-            remedy="keep it out of the compiled function",
-        )
-    if target._schema.is_mutable:
-        destination = node.args[0] if node.args else None
-        to_input = isinstance(destination, fx.Node) and destination.op == "placeholder"
-        if target is not torch.ops.aten.copy_.default or not to_input:
-            raise UnsupportedGraph(
-                f"{target} ({node.name}) changes a tensor in place",
-                place=node.name,
-                remedy="register the operator as functional",
-            )
 
 
 def _changes_early(calls: list[Call]) -> list[Call]:
@@ -524,7 +496,7 @@ def _remove_copies(graph: fx.Graph) -> None:
         for argument in node.all_input_nodes:
             keep(argument)
     for node in graph.nodes:
-        if isinstance(node.target, _compat.OpOverload) and node.target._schema.is_mutable:
+        if opaque.changes(node):
             for argument in node.all_input_nodes:
                 keep(argument)
     for node in list(graph.nodes):

@@ -10,23 +10,25 @@ from typing import Any
 from uuid import uuid4
 
 import torch
-from torch import distributed
 
 from .. import _native
 from ..errors import InfeasibleBudget, InvalidArgument, RematError
-from . import _compat, tags
+from . import _compat, latest, tags
 from ._compat import fx
 from .accumulate import Accumulation, Given, accumulation
 from .amounts import amount
 from .bucket import Buckets
 from .budget import budget_bytes, cuda_device
+from .collectives import allow_gathers
 from .cost import Costs, Measured, Roofline
 from .host import CopyUse, Host
 from .instance import document
 from .kept import Kept
 from .link import Copying, Link
 from .memory import STATE_COPIES, Peak, peak
+from .outputs import warn_of_outside_loss
 from .partition import Joint, storage_bytes
+from .ranks import Ranks
 from .reorder import OrderReport
 from .reorder_plan import reorder_both
 from .retained import widen
@@ -66,7 +68,8 @@ class Settings:
             device at compile time; 0 on the processor.
         threads: Threads of the solver.
         agree: True if all processes of the default group of ``torch.distributed`` compile the same
-            graphs in the same order: all use the plans of the first process.
+            graphs in the same order: all use the plans of the first process. Steps of modules of
+            ``fully_shard`` always agree.
         cache: True if Inductor may use compiled graphs of an earlier process, which have no report.
         tags: ``"plan"`` ignores the marks of ``torch.utils.checkpoint``. ``"keep"`` obeys them:
             values that it must save are not recomputed, and values that it recomputes are not
@@ -196,6 +199,10 @@ class Report:
         host: Host memory for the copies of the plan; ``None`` without copies.
         estimated: Operators whose costs are estimates because a measurement failed, each with the
             reason.
+        digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
+            process planned on its own.
+        marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
+            whose marks the plan replaces.
     """
 
     instance: _native.Instance
@@ -212,6 +219,8 @@ class Report:
     reordered: list[OrderReport] = field(default_factory=list)
     host: Host | None = None
     estimated: dict[str, str] = field(default_factory=dict)
+    digest: str | None = None
+    marked: int = 0
 
     @property
     def offloaded(self) -> list[str]:
@@ -256,6 +265,8 @@ class Report:
             words += "; workspaces of operators are not counted"
         if self.measured_bytes is not None:
             words += f"; measured {size(self.measured_bytes)}"
+        if self.marked:
+            words += f"; {self.marked} marks of torch.utils.checkpoint are replaced by the plan"
         if self.estimated:
             words += f"; costs are estimates for {', '.join(sorted(self.estimated))}"
         return words
@@ -292,8 +303,13 @@ class Planner(_compat.CustomPartitionerFn):
         self.kept: Kept | None = None
         # The report of the latest graph that ran.
         self.ran: Report | None = None
+        # False if graphs end before the loss on purpose.
+        self.holds_loss = True
         self._device: torch.device | None = None
         self.latest: Report | None = None
+        # Memory of wrappers of the step, and the agreement of the ranks about the latest graph.
+        self.wrapper_bytes = 0
+        self.ranks = Ranks(settings.agree)
         # Plans of other sizes of a graph.
         self.buckets = Buckets()
 
@@ -322,11 +338,22 @@ class Planner(_compat.CustomPartitionerFn):
     def __call__(
         self, gm: fx.GraphModule, joint_inputs: Any, **options: Any
     ) -> tuple[fx.GraphModule, fx.GraphModule]:
+        self.ranks = Ranks(self.settings.agree)
+        with self.ranks.meeting():
+            return self._partitioned(gm, joint_inputs, **options)
+
+    def _partitioned(
+        self, gm: fx.GraphModule, joint_inputs: Any, **options: Any
+    ) -> tuple[fx.GraphModule, fx.GraphModule]:
         count = options["num_fwd_outputs"]
+        if _compat.is_region(joint_inputs):
+            return _compat.partition_region(gm, joint_inputs, **options)
         tags.check(self.settings.tags)
         if self.settings.tags == "keep":
             tags.split(gm)
         joint = Joint(gm, count)
+        if self.settings.agree:
+            allow_gathers(joint)
         self.changed = joint.changed_inputs()
         self._device = cuda_device(joint)
         if self.settings.tags == "keep":
@@ -338,12 +365,13 @@ class Planner(_compat.CustomPartitionerFn):
                 remedy="take what breaks it out of the step, or compile it with fullgraph=True to "
                 "see all that does",
             )
-        _warn_of_outside_loss(joint)
+        if self.holds_loss:
+            warn_of_outside_loss(joint)
         if not joint.tangents:
             options.pop("compiler", None)
             return _compat.default_partition(gm, joint_inputs, **options)
         report, graphs = self.planned(joint)
-        report.host = graphs.host
+        report.host, report.marked = graphs.host, tags.marked(gm, self.settings.tags)
         if self.stop == "plan":
             raise Planned(report)
         if self.stop == "policies":
@@ -351,6 +379,7 @@ class Planner(_compat.CustomPartitionerFn):
         if graphs.host is not None:
             graphs.host.reserve()
         self.reports.append(report)
+        latest.note(report)
         if len(self.reports) == PLANS_TOLD:
             warnings.warn(
                 f"{PLANS_TOLD} plans so far: each size has its own, and each number that is not "
@@ -423,7 +452,8 @@ class Planner(_compat.CustomPartitionerFn):
     def _plan(
         self, joint: Joint, instance: _native.Instance, costs: Costs, fixed: int
     ) -> tuple[Report, Rewritten]:
-        budget = budget_bytes(self.settings.budget, instance, joint)
+        ranks = self.ranks
+        budget = ranks.check(instance, budget_bytes(self.settings.budget, instance, joint), fixed)
         inputs = {node.name for node in joint.primals}
         copying = self.settings.copying()
 
@@ -434,7 +464,7 @@ class Planner(_compat.CustomPartitionerFn):
             if self.settings.reorder:
                 reorder_both(graphs, costs, inputs, self.settings.threads)
             found = peak(graphs, costs, inputs, joint.added)
-            return graphs, Peak(found.bytes + fixed, found.at)
+            return graphs, Peak(ranks.worst(found.bytes) + fixed, found.at)
 
         if not self.settings.agree and budget < instance.peak_memory_bytes:
             near = self.buckets.near(instance)
@@ -448,7 +478,7 @@ class Planner(_compat.CustomPartitionerFn):
         allowed = budget - spare
         share = PROBE_SHARE if states > spare else 1.0
         for doubling in range(1 + TIGHTENINGS):
-            plan = self._solved(instance, allowed, share)
+            plan, status = self._solved(instance, allowed, share)
             graphs, found = written(plan)
             if found.bytes <= budget:
                 break
@@ -469,12 +499,12 @@ class Planner(_compat.CustomPartitionerFn):
             )
         # The rest of the time is for a better plan than the first one that fits. A plan from the
         # cache has no status.
-        unproven = plan.status not in ("optimal", None)
+        unproven = status not in ("optimal", None)
         if share < 1.0 and unproven and self.settings.time_limit is not None:
             # Solves with copies take no starts.
             starts = [plan] if copying is None else []
-            better = self._solved(instance, allowed, 1.0 - share, starts=starts)
-            if better.objective < plan.objective:
+            better, _ = self._solved(instance, allowed, 1.0 - share, starts=starts)
+            if ranks.same(better.objective < plan.objective):
                 other_graphs, other = written(better)
                 if other.bytes <= budget:
                     plan, graphs, found = better, other_graphs, other
@@ -483,8 +513,8 @@ class Planner(_compat.CustomPartitionerFn):
             # Reordered graphs need less memory than their plan, so a plan for a larger budget may
             # fit.
             more = allowed + budget - found.bytes
-            other_plan = self._solved(instance, more, PROBE_SHARE, starts=[plan])
-            if other_plan.objective < plan.objective:
+            other_plan, _ = self._solved(instance, more, PROBE_SHARE, starts=[plan])
+            if ranks.same(other_plan.objective < plan.objective):
                 other_graphs, other = written(other_plan)
                 if other.bytes <= budget:
                     plan, graphs, found = other_plan, other_graphs, other
@@ -502,6 +532,8 @@ class Planner(_compat.CustomPartitionerFn):
         graphs, found = made
         report = Report(instance, plan, budget, found.bytes, found.at, fixed)
         report.reordered = graphs.reordered
+        self.ranks.sign(instance, plan, [graphs.forward.code, graphs.backward.code])
+        report.digest = self.ranks.digest
         return report, graphs
 
     def _solved(
@@ -510,15 +542,15 @@ class Planner(_compat.CustomPartitionerFn):
         budget: int,
         share: float,
         starts: Sequence[_native.Plan] = (),
-    ) -> _native.Plan:
-        """A plan of this process, or of the first process if all are to agree.
+    ) -> tuple[_native.Plan, str | None]:
+        """A plan of this process, or of the first process if all are to agree, and its status.
 
         Args:
             share: The share of the solver's time.
             starts: Plans to start from.
 
         Raises:
-            RematError: errors of the solver, and a graph that differs from the first process.
+            RematError: errors of the solver.
         """
         options: dict[str, Any] = {"threads": self.settings.threads, "starts": list(starts)}
         options |= self.settings.effort(instance)
@@ -526,39 +558,17 @@ class Planner(_compat.CustomPartitionerFn):
             options["time_limit"] *= share
         if (copying := self.settings.copying()) is not None:
             options |= {"offload": "on", "offload_phase": copying.phase}
-        if not (self.settings.agree and distributed.is_initialized()):
-            return self._searched(instance, budget, share, options)
-        found: list[Any] = [None, None]
-        if distributed.get_rank() == 0:
-            try:
-                plan = self._searched(instance, budget, share, options)
-                found = [plan.to_dict(), instance.nodes]
-            except RematError as error:
-                # The other processes wait for a message.
-                found = [error, None]
-        with _compat.unset_fake_temporarily():
-            distributed.broadcast_object_list(found, src=0)
-        document, names = found
-        if isinstance(document, RematError):
-            raise document
-        if names != instance.nodes:
-            raise RematError(
-                f"process {distributed.get_rank()} compiles another graph than the first process",
-                remedy="run the same model on all, or leave agree=False",
-            )
-        return _native.Plan.load(instance, document)
-
-    def _searched(
-        self, instance: _native.Instance, budget: int, share: float, options: dict[str, Any]
-    ) -> _native.Plan:
-        return searched(self.settings, self._device, instance, budget, share, options)
+        return self.ranks.solved(
+            instance,
+            lambda: searched(self.settings, self._device, instance, budget, share, options),
+        )
 
     def _extra_bytes(self, joint: Joint) -> int:
         if self.settings.extra_bytes is not None:
-            return self.settings.extra_bytes
+            return self.settings.extra_bytes + self.wrapper_bytes
         device = cuda_device(joint)
         if device is None:
-            return 0
+            return self.wrapper_bytes
         before = joint.input_bytes() + (self.given.gradient_bytes if self.given else 0)
         return max(0, torch.cuda.memory_allocated(device) - before)
 
@@ -583,15 +593,3 @@ def _state_bytes(joint: Joint) -> int:
     if not random:
         return 0
     return (len(random) + STATE_COPIES) * storage_bytes(state_value(random[0].node))
-
-
-def _warn_of_outside_loss(joint: Joint) -> None:
-    large = [t for t in joint.tangents if t.meta["val"].numel() > 1]
-    if large:
-        shapes = ", ".join(str(list(t.meta["val"].shape)) for t in large)
-        warnings.warn(
-            f"the compiled part returns tensors of shape {shapes} that need gradients: what turns "
-            "them into a loss runs outside of the plan, and its memory is not counted; compile the "
-            "loss in",
-            stacklevel=2,
-        )

@@ -17,6 +17,7 @@ import torch
 
 from ..errors import RematError
 from . import _compat
+from .accumulate import reads_planned
 
 ONE_PASS = (
     "add up the losses of a call before backward(), or call the step again for a second backward "
@@ -27,11 +28,15 @@ ONE_PASS = (
 class Region:
     """The calls of all functions that one backend has compiled.
 
+    Args:
+        shares_budget: True if its graphs share one budget, so that one may read another's outputs.
+
     Attributes:
         runs: Runs of compiled graphs, with gradients or without.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shares_budget: bool = False) -> None:
+        self.shares_budget = shares_budget
         self.runs = 0
         self.told = False
 
@@ -50,7 +55,8 @@ class Region:
             warnings.warn(
                 "a compiled function ran without any compiled graph: torch.compile handed over "
                 "none, so it trains without a plan and without a budget. Sharded modules (FSDP2), "
-                "torch.compiler.disable, and stances that run eagerly do that",
+                "torch.compiler.disable, and stances that run eagerly do that; "
+                "remat_bb.torch.compile plans sharded modules",
                 stacklevel=4,
             )
 
@@ -59,6 +65,13 @@ class Region:
 
         def counting(*arguments: Any) -> Any:
             self.runs += 1
+            if not self.shares_budget and reads_planned(arguments):
+                raise RematError(
+                    "a compiled module reads the output of another planned module in the same "
+                    "step, and each has the whole budget: together they may exceed it",
+                    remedy="compile the model as a whole, or its blocks within one budget: "
+                    'rt.regional(model, inputs, budget, blocks="layers.*")',
+                )
             found = run(*arguments)
             _run_once(found)
             return found

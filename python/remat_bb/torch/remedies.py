@@ -5,8 +5,8 @@ from __future__ import annotations
 KNOWN = (
     (
         ("torch/distributed/fsdp", "fsdp/_fully_shard", "fully_shard"),
-        "torch.compile traces no module of fully_shard (FSDP2): use DistributedDataParallel, or "
-        "train it without a plan",
+        "the step does not name its module of fully_shard (FSDP2): give the module itself to "
+        "remat_bb.torch.compile, or a function whose closure, globals or arguments hold it",
     ),
     (
         ("nn.RNN", "nn.GRU", "nn.LSTM", "RNN/GRU/LSTM", "allow_rnn"),
@@ -21,6 +21,11 @@ KNOWN = (
         ("router_logits", "output_capturing", "enter a `lock` context manager"),
         "call the model with output_router_logits=False, output_attentions=False and "
         "output_hidden_states=False: transformers records these behind a lock",
+    ),
+    (
+        ("chunked_logprob", "_ChunkedLogProbFunction"),
+        "TRL's fused head runs kernels that no graph contains: plan the blocks before it, with "
+        'rt.regional(trainer.model, inputs, budget, blocks="model.layers.*")',
     ),
     (
         ("Observed exception",),

@@ -17,7 +17,8 @@ from ._compat import fx
 from .cost import Measured
 from .flow import Flow, Operator
 from .inductor_memory import InductorEstimates, estimates
-from .partition import Call, UnsupportedGraph
+from .opaque import UnsupportedGraph
+from .partition import Call
 
 VARIANTS = ("sound+rng", "sound")
 """Variants that leave the results of a graph as they are, random numbers aside."""

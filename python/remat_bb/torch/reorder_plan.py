@@ -9,7 +9,8 @@ from ._compat import fx
 from .cost import Costs
 from .flow import Flow, Operator
 from .memory import STATE_COPIES, Tally, side_peaks, sides
-from .partition import UnsupportedGraph, storage_bytes
+from .opaque import UnsupportedGraph
+from .partition import storage_bytes
 from .reorder import reorder, reordered
 from .rewrite import Rewritten
 
@@ -74,10 +75,7 @@ def _workspace(graphs: Rewritten, costs: Costs) -> Callable[[Operator], int]:
         node = operator.node
         call = graphs.calls.get(node)
         found = 0 if call is None else costs.workspace_bytes(call)
-        if (
-            isinstance(node.target, _compat.HigherOrderOperator)
-            and node.meta.get("val") is not None
-        ):
+        if node.target in (_compat.run_and_save_rng_state, _compat.run_with_rng_state):
             saves = node.target is _compat.run_and_save_rng_state
             state = node.meta["val"][0] if saves else node.args[0].meta["val"]
             found += STATE_COPIES * storage_bytes(state)

@@ -21,6 +21,7 @@ from . import _compat
 from . import host as operators
 from ._compat import fx
 from .accumulate import add
+from .collectives import waits_of
 from .copies import Numbered, Statement
 from .host import Host
 from .instance import END
@@ -189,6 +190,8 @@ class Emitter:
                 self.statistics[value] = part
             if value is call.values[0]:
                 self.write(value, part)
+                for wait in waits_of(node):
+                    self.read(wait)
             else:
                 self.pending[value] = part
         self.ran.add(call)

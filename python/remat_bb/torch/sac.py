@@ -118,13 +118,7 @@ def checkpoint_policies(
     allowed = amount(budget)
     if Settings(allowed, **options).copying() is not None:
         raise no_copies("policies")
-    names = [name for name, _ in model.named_modules() if name and fnmatch(name, blocks)]
-    names = [n for n in names if not any(n != m and n.startswith(m + ".") for m in names)]
-    if not names:
-        raise InvalidArgument(
-            f"blocks: no module of the model is called {blocks!r}",
-            remedy="give a pattern of names such as 'layers.*'",
-        )
+    names = block_names(model, blocks)
     least: int | None = None
     for share in SHARES:
         planner = Planner(Settings(int(allowed * share), **options), stop="policies")
@@ -152,6 +146,22 @@ def checkpoint_policies(
         f"budget: no policies over these blocks keep {allowed} bytes: {reached}",
         remedy="give more, smaller blocks, or compile the step",
     )
+
+
+def block_names(model: torch.nn.Module, blocks: str) -> list[str]:
+    """Names of the blocks of a model that match a pattern, without nested ones.
+
+    Raises:
+        InvalidArgument: no name matches.
+    """
+    names = [name for name, _ in model.named_modules() if name and fnmatch(name, blocks)]
+    names = [n for n in names if not any(n != m and n.startswith(m + ".") for m in names)]
+    if not names:
+        raise InvalidArgument(
+            f"blocks: no module of the model is called {blocks!r}",
+            remedy="give a pattern of names such as 'layers.*'",
+        )
+    return names
 
 
 def _saved(joint: Joint, kept: set[str], names: list[str]) -> dict[str, frozenset[Place]]:

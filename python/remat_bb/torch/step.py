@@ -7,6 +7,7 @@ import itertools
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ import torch
 from ..errors import RematError
 from . import _compat, remedies
 from .planner import Planned, Planner, Report
+from .wrapped import Wrapped
 
 Make = Callable[[Planner], Callable[..., Any]]
 """A function that makes the backend of a planner."""
@@ -30,27 +32,49 @@ class Step:
         function: The original.
     """
 
-    __slots__ = ("function", "_planner", "_make", "_compiled", "__dict__", "__weakref__")
+    __slots__ = (
+        "function",
+        "_planner",
+        "_make",
+        "_compiled",
+        "_wrapped",
+        "__dict__",
+        "__weakref__",
+    )
 
     function: Callable[..., Any]
     _planner: Planner
     _make: Make
     _compiled: Callable[..., Any]
+    _wrapped: Wrapped | None
 
     def __init__(self, function: Callable[..., Any], planner: Planner, make: Make) -> None:
         functools.update_wrapper(self, function, updated=())
         self._compile(function, planner, make)
 
     def _compile(self, function: Callable[..., Any], planner: Planner, make: Make) -> None:
-        compiled = torch.compile(_entry(function), backend=make(planner), fullgraph=True)
+        compiled = torch.compile(entry(function), backend=make(planner), fullgraph=True)
         own = {"function": function, "_planner": planner, "_make": make, "_compiled": compiled}
+        own["_wrapped"] = None
         for name, value in own.items():
             # Modules have their own way of setting attributes.
             object.__setattr__(self, name, value)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        with plain_errors(), _compat.logs_skipped():
-            return self._compiled(*arguments, **options)
+        wrapped = self._within(arguments)
+        with plain_errors(), _compat.logs_skipped(), wrapped.active() as finished:
+            return finished(self._compiled(*arguments, **options))
+
+    def _within(self, arguments: tuple[Any, ...]) -> Wrapped:
+        """The data parallel modules of the step, found at its first call."""
+        if self._wrapped is None:
+            found = Wrapped.of(self.function, arguments)
+            object.__setattr__(self, "_wrapped", found)
+            self._planner.wrapper_bytes = found.bucket_bytes
+            if found.needs_one_plan:
+                self._planner.settings = replace(self._planner.settings, agree=True)
+        assert self._wrapped is not None
+        return self._wrapped
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Compiled code is not pickled: a copy compiles at its first call.
@@ -111,8 +135,11 @@ def step_of(function: Callable[..., Any], planner: Planner, make: Make) -> Step:
         function = function.function
     if not isinstance(function, torch.nn.Module):
         return Step(function, planner, make)
+    # Classes of ``fully_shard`` make objects of other classes when they are called.
     kind: Any = type(function)
-    return _class_of(kind)(function, planner, make)
+    made: Any = object.__new__(_class_of(kind))
+    made.__init__(function, planner, make)
+    return made  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -126,7 +153,7 @@ def _class_of(original: type) -> type:
     return made
 
 
-def _entry(function: Callable[..., Any]) -> Callable[..., Any]:
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with its own code that calls another one. Dynamo caches compilations by code, so
     steps of one class do not share a cache, and the cache ends with the step."""
 

@@ -34,6 +34,14 @@ def check(choice: str) -> None:
         )
 
 
+def marked(module: fx.GraphModule, choice: str) -> int:
+    """Number of operators whose marks a plan replaces; 0 if it obeys them."""
+    if choice != "plan":
+        return 0
+    calls = (n for n in module.graph.nodes if n.op == "call_function" and not _compat.is_getitem(n))
+    return sum(_compat.must_recompute(node) or must_save(node) for node in calls)
+
+
 def must_save(node: fx.Node) -> bool:
     """Returns true if a policy saves an operator's outputs."""
     return node.meta.get("recompute") is CheckpointPolicy.MUST_SAVE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,7 @@ class Watch:
         self.peak = 0
         self.present = 0
         self.beside = 0
+        self.leaves: list[weakref.ref[torch.Tensor]] = []
         # Memory left by the forward pass of a watched step; None for other steps.
         self.held: int | None = None
         self.warned = 0
@@ -71,6 +73,11 @@ class Watch:
         if not self._is_due(arguments):
             return run(arguments)
         self.present = present_bytes(arguments)
+        self.leaves = [
+            weakref.ref(x)
+            for x in arguments
+            if isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad
+        ]
         tensors = [x for x in arguments if isinstance(x, torch.Tensor)]
         self.device = next((x.device for x in tensors if x.is_cuda), None)
         del tensors
@@ -95,10 +102,12 @@ class Watch:
             found = run(arguments)
             self._judge(torch.cuda.max_memory_allocated(self.device))
             return found
+        forward = self.peak + self._before()
+        # Trainers may free gradients of earlier steps between the passes.
+        self.present = present_bytes(leaf() for leaf in self.leaves)
         with _compat.traced_memory() as events:
             found = run(arguments)
-        peak = max(self.peak, held + peak_bytes(events))
-        self._judge(peak + self._before())
+        self._judge(max(forward, held + peak_bytes(events) + self._before()))
         return found
 
     def _before(self) -> int:

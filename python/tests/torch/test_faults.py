@@ -7,7 +7,7 @@ from steps import eager_step, planned_step
 
 import remat_bb
 import remat_bb.torch as rt
-from remat_bb.torch import memory, partition, planner, rewrite
+from remat_bb.torch import memory, opaque, planner, rewrite
 
 
 def differences(name: str) -> list[str]:
@@ -122,7 +122,7 @@ def test_memory_that_is_not_let_go_of(monkeypatch):
 
 def test_an_operator_without_schema_is_refused():
     joint = torch.fx.symbolic_trace(lambda x: x + 1)
-    with pytest.raises(partition.UnsupportedGraph, match="no operator of torch.ops"):
+    with pytest.raises(opaque.UnsupportedGraph, match="no operator of torch.ops"):
         for node in joint.graph.nodes:
             if node.op == "call_function":
-                partition._check_operator(node)
+                opaque.check(node)

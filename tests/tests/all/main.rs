@@ -35,6 +35,7 @@ mod olla;
 mod orders;
 mod place;
 mod plain;
+mod plan_classes;
 mod plans;
 mod poet;
 mod published_instances;

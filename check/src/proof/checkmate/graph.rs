@@ -1,6 +1,6 @@
 //! Costs, sizes and readers, as a proof talks about them.
 
-use remat_instances::Instance;
+use remat_instances::{ClassRules, Instance};
 
 /// Memory that is not available from one stage to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Graph {
     pub last_stage: Vec<usize>,
     /// Bytes for all together.
     pub capacity: u64,
+    /// Rules of the class that schedules belong to; `None` for all schedules.
+    pub rules: Option<ClassRules>,
 }
 
 impl Graph {
@@ -78,6 +80,7 @@ impl Graph {
             readers: Vec::new(),
             last_stage: Vec::new(),
             capacity: budget_bytes.checked_sub(instance.static_bytes())?,
+            rules: None,
         };
         Some(graph.with_readers())
     }
@@ -120,6 +123,7 @@ impl Graph {
             readers: Vec::new(),
             last_stage: Vec::new(),
             capacity,
+            rules: None,
         };
         let (mut ids, mut held) = (vec![0u32; n], vec![0u32; holders.len()]);
         let last = self.parent.iter().rposition(Option::is_none);

@@ -6,6 +6,7 @@
 
 use super::graph::Graph;
 use super::rows::Prices;
+use remat_instances::ClassRules;
 
 /// Recomputations and stays that no better schedule has.
 #[derive(Clone)]
@@ -16,13 +17,18 @@ pub struct LifeExclusions {
 }
 
 impl LifeExclusions {
-    /// Excludes only nodes that are never recomputed.
+    /// Excludes nodes that are never recomputed, and starts that the rules of a class forbid.
     pub fn none(graph: &Graph) -> Self {
         let len = graph.len();
-        let once = |node: &bool| vec![!node; len];
+        let may_start = |node: usize, stage: usize| {
+            let rules = graph.rules.as_ref();
+            let permits = |rules: &ClassRules| rules.may_start(node as u32, stage as u32);
+            graph.recomputable[node] && rules.is_none_or(permits)
+        };
+        let all = (0..len).flat_map(|node| (0..len).map(move |stage| (node, stage)));
         LifeExclusions {
             len,
-            no_start: graph.recomputable.iter().flat_map(once).collect(),
+            no_start: all.map(|(node, stage)| !may_start(node, stage)).collect(),
             no_hold: vec![false; len * len],
         }
     }

@@ -24,7 +24,7 @@ pub(super) use graph::Graph;
 pub use graph::Holder;
 use lives::{CheckmateLives, LifeExclusions};
 pub(super) use read::{quantity_of, row_of};
-use remat_instances::Instance;
+use remat_instances::{ClassRules, Instance, PlanClass};
 use rows::Prices;
 
 /// A quantity of a schedule that is an integer: a count over some nodes.
@@ -108,6 +108,21 @@ pub enum CheckmateRow {
         /// Bytes of the companions of any stage, at least.
         other_bytes: u64,
     },
+    /// In a class: `dropped` is not computed again, or `saved` is not kept behind its last forward
+    /// reader.
+    Together {
+        /// A node of a decision.
+        dropped: u32,
+        /// A node of the same decision.
+        saved: u32,
+    },
+    /// In a class: `node` is computed again in a stage only for a recomputation that reads it.
+    Reader {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+    },
     /// A branching above the node.
     Branch(QuantityBranch<CheckmateQuantity>),
 }
@@ -143,11 +158,14 @@ impl Checkmate {
 pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
+    class: Option<PlanClass>,
     claim: Claim,
     evidence: &Evidence<CheckmateRow, CheckmateQuantity>,
 ) -> Result<Counts, String> {
+    let rules = class.map(|class| ClassRules::of(instance, class));
+    let rules = rules.transpose().map_err(|e| e.to_string())?;
     match Graph::new(instance, budget_bytes) {
-        Some(graph) => check_graph(graph, claim, evidence),
+        Some(graph) => check_graph(Graph { rules, ..graph }, claim, evidence),
         // The static memory exceeds the budget: no schedule fits, and every claim holds.
         None => Ok(Counts::default()),
     }

@@ -51,11 +51,19 @@ pub fn row_of(kind: &str, line: &mut ProofLine<'_>) -> Result<CheckmateRow, Stri
             companions: line.list(|l| Ok((l.number("a stage")?, l.number("a node")?)))?,
             other_bytes: line.number("bytes")?,
         },
+        "together" => CheckmateRow::Together {
+            dropped: line.number("a node")?,
+            saved: line.number("a node")?,
+        },
+        "reader" => CheckmateRow::Reader {
+            stage: line.number("a stage")?,
+            node: line.number("a node")?,
+        },
         "branch" => CheckmateRow::Branch(read_branch(line, quantity)?),
         other => {
             return line.refuse(
                 other,
-                "need, input, memory, cover, path, path-memory or branch",
+                "need, input, memory, cover, path, path-memory, together, reader or branch",
             );
         }
     };

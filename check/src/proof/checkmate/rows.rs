@@ -2,6 +2,7 @@
 
 use super::graph::Graph;
 use super::{CheckmateRow, Counted, Path};
+use remat_instances::ClassRules;
 
 /// Checks that a row holds at every schedule that fits. A branching must count every node once.
 ///
@@ -73,6 +74,24 @@ pub fn check(graph: &Graph, row: &CheckmateRow) -> Result<(), String> {
             let least = (path.from..=path.reader).map(beside).min();
             ensure(least >= Some(*other_bytes), || {
                 format!("the companions of some stage have less than {other_bytes} bytes")
+            })
+        }
+        CheckmateRow::Together { dropped, saved } => {
+            let holds = |rules: &ClassRules| rules.are_together(*dropped, *saved);
+            ensure(*dropped < n && *saved < n, || {
+                "a node is named that is not there".into()
+            })?;
+            ensure(graph.rules.as_ref().is_some_and(holds), || {
+                format!("no decision of a class has both node {dropped} and node {saved}")
+            })
+        }
+        CheckmateRow::Reader { stage, node } => {
+            let holds = |rules: &ClassRules| rules.needs_reader(*node, *stage);
+            ensure(*node < *stage && *stage < n, || {
+                format!("node {node} is not recomputed in stage {stage}")
+            })?;
+            ensure(graph.rules.as_ref().is_some_and(holds), || {
+                format!("node {node} may run again in stage {stage} by itself")
             })
         }
         CheckmateRow::Branch(branch) => {
@@ -236,6 +255,24 @@ impl Prices {
                 companions,
                 other_bytes,
             } => self.add_path_memory(graph, path, (staying, companions, *other_bytes), y)?,
+            CheckmateRow::Together { dropped, saved } => {
+                let rules = graph.rules.as_ref()?;
+                self.count(y, 3)?;
+                let window = (*dropped as usize + 1, graph.len() - 1, -y);
+                self.starts[*dropped as usize].push(window);
+                let from = rules.saved_from(*saved) as usize;
+                self.crosses[*saved as usize].push((from, -y));
+                self.worth -= y;
+            }
+            CheckmateRow::Reader { stage, node } => {
+                let readers = graph.rules.as_ref()?.forward_readers(*node);
+                self.count(y, readers.len() as u128 + 1)?;
+                let stage = *stage as usize;
+                for &reader in readers {
+                    self.starts[reader as usize].push((stage, stage, y));
+                }
+                self.starts[*node as usize].push((stage, stage, -y));
+            }
             CheckmateRow::Branch(branch) => {
                 let nodes = &branch.quantity.nodes;
                 self.count(y, nodes.len() as u128 + u128::from(branch.count))?;

@@ -5,6 +5,7 @@ use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::{files, source};
 use remat_check::proof::{self, Body, Claim, LinkTerms};
+use remat_formulations::class::class_scope;
 use remat_formulations::offload::nodes::STAGE_SCHEDULES_WITH_COPIES;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::HostLink;
@@ -12,6 +13,7 @@ use remat_instances::name::visible;
 use remat_report::results;
 use remat_report::results::OriginJson;
 use remat_report::transfers;
+use remat_search::STAGE_SCHEDULES;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -101,19 +103,24 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
         Some(_) => (" with copies", "takes"),
         None => ("", "costs"),
     };
+    let class = written.body.class();
+    let plans = match class {
+        Some(class) => format!("plan of the class {class}"),
+        None => "stage schedule".into(),
+    };
     let budget = format_bytes(written.budget_bytes);
     let (claim, lower, words) = match written.claim {
         Claim::Bound(cost) => {
             let cost_text = remat_report::cost(cost, instance.cost_unit());
             let words = format!(
-                "every stage schedule{copies} within {budget} {verb} at least {cost_text} ({cost})"
+                "every {plans}{copies} within {budget} {verb} at least {cost_text} ({cost})"
             );
             ("bound", Some(cost), words)
         }
         _ => (
             "infeasible",
             None,
-            format!("no stage schedule{copies} fits within {budget}"),
+            format!("no {plans}{copies} fits within {budget}"),
         ),
     };
     // The proof has the name with single blanks.
@@ -138,9 +145,10 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
             verdict: "accepted",
             claim,
             lower,
-            bound_scope: match terms {
-                Some(_) => STAGE_SCHEDULES_WITH_COPIES,
-                None => "stage-schedules",
+            bound_scope: match (terms, class) {
+                (Some(_), _) => STAGE_SCHEDULES_WITH_COPIES,
+                (None, Some(class)) => class_scope(class),
+                (None, None) => STAGE_SCHEDULES,
             },
             formulation: semantics.as_str(),
             evidence,

@@ -75,6 +75,18 @@ pub(super) fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         );
         let _ = writeln!(out, "  scope     {scope}");
     }
+    if let (Some(class), Some(price)) = (solution.formulation().class(), solution.class_price()) {
+        let free = solution
+            .free()
+            .and_then(|free| free.cost)
+            .unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "  class     {class}: {:.2}% above the best plan found, which costs {}",
+            100.0 * price,
+            remat_report::cost(free, unit)
+        );
+    }
     if let Some(order) = solution.order()
         && solution.status != Status::Infeasible
     {
@@ -121,6 +133,9 @@ fn scope(bound_scope: &str) -> &'static str {
         ALL_PLANS => "all plans, in any order",
         STAGE_SCHEDULES_IN_THIS_ORDER => {
             "plans in the order found that run an operator at most once between two first runs"
+        }
+        scope if scope.starts_with("plans-of-class") => {
+            "plans of the class: a value is saved or computed again once, in the graph's order"
         }
         _ => "plans in the graph's order that run an operator at most once between two first runs",
     }

@@ -49,7 +49,7 @@ impl Layered for CheckmateGraph {
                 .copied()
                 .collect(),
             Row::PathMemory(cut) => vec![cut.path.reader],
-            Row::Branch(_) => Vec::new(),
+            Row::Class(_) | Row::Branch(_) => Vec::new(),
         }
     }
 
@@ -187,7 +187,7 @@ impl CheckmateGraph {
             }
             Row::Path(cut) => Row::Path(self.path_beside(cut, beside)?),
             Row::PathMemory(cut) => Row::PathMemory(self.path_memory_beside(cut, beside)?),
-            Row::Memory { .. } | Row::Cover(_) | Row::Branch(_) => return None,
+            Row::Memory { .. } | Row::Cover(_) | Row::Class(_) | Row::Branch(_) => return None,
         })
     }
 
@@ -201,7 +201,7 @@ impl CheckmateGraph {
             Row::Parent { stage, node } => node < stage && self.parent[*node as usize].is_some(),
             Row::Memory { stage, node, .. } => node <= stage,
             Row::Path(_) | Row::PathMemory(_) => true,
-            Row::Cover(_) | Row::Branch(_) => false,
+            Row::Cover(_) | Row::Class(_) | Row::Branch(_) => false,
         }
     }
 }

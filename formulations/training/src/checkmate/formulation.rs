@@ -85,45 +85,16 @@ impl Formulation for CheckmateFormulation {
         budget_bytes: u64,
         starts: &'a [CheckmateSchedule],
     ) -> Result<Start<CheckmateProblem<'a>>, SolveError> {
-        let instance = &*self.instance;
-        let bound = match bound::knapsack_bound(instance, budget_bytes) {
-            Ok(bound) => bound.cost,
-            Err(small) => {
-                return Ok(Start::Infeasible {
-                    because: small.to_string(),
-                    proof: Some(proof::too_small::<CheckmateGraph>(
-                        instance,
-                        budget_bytes,
-                        small.node,
-                    )),
-                });
+        start_of(&self.instance, budget_bytes, |everything| {
+            CheckmateProblem {
+                instance: &self.instance,
+                budget_bytes,
+                starts,
+                layout: self.carried_layers().cloned(),
+                everything,
+                landscape: CheckmateLandscape::new(&self.instance, budget_bytes),
             }
-        };
-        let everything = CheckmateSchedule::checkpoint_all(instance);
-        let replay = simulate::checkmate(instance, &everything)?;
-        if replay.peak_bytes <= budget_bytes {
-            return Ok(Start::Optimal {
-                schedule: everything,
-                replay,
-                proof: Some(proof::trivial::<CheckmateGraph>(
-                    instance,
-                    budget_bytes,
-                    instance.base_cost(),
-                )),
-            });
-        }
-        if instance.len() > SEARCH_NODE_LIMIT {
-            return Ok(Start::TooLarge(bound));
-        }
-        let problem = CheckmateProblem {
-            instance,
-            budget_bytes,
-            starts,
-            layout: self.carried_layers().cloned(),
-            everything: everything.retained.to_bits(),
-            landscape: CheckmateLandscape::new(instance, budget_bytes),
-        };
-        Ok(Start::Open(problem, bound))
+        })
     }
 
     fn heuristic(
@@ -142,6 +113,45 @@ impl Formulation for CheckmateFormulation {
         };
         large.solve(bound, settings, watch)
     }
+}
+
+/// The status of a problem over schedules of Checkmate's program before it is searched; `open`
+/// makes the problem from the sets of the schedule that keeps every tensor.
+pub(crate) fn start_of<P: Problem<Schedule = CheckmateSchedule>>(
+    instance: &Instance,
+    budget_bytes: u64,
+    open: impl FnOnce(BitMatrix) -> P,
+) -> Result<Start<P>, SolveError> {
+    let bound = match bound::knapsack_bound(instance, budget_bytes) {
+        Ok(bound) => bound.cost,
+        Err(small) => {
+            return Ok(Start::Infeasible {
+                because: small.to_string(),
+                proof: Some(proof::too_small::<CheckmateGraph>(
+                    instance,
+                    budget_bytes,
+                    small.node,
+                )),
+            });
+        }
+    };
+    let everything = CheckmateSchedule::checkpoint_all(instance);
+    let replay = simulate::checkmate(instance, &everything)?;
+    if replay.peak_bytes <= budget_bytes {
+        return Ok(Start::Optimal {
+            schedule: everything,
+            replay,
+            proof: Some(proof::trivial::<CheckmateGraph>(
+                instance,
+                budget_bytes,
+                instance.base_cost(),
+            )),
+        });
+    }
+    if instance.len() > SEARCH_NODE_LIMIT {
+        return Ok(Start::TooLarge(bound));
+    }
+    Ok(Start::Open(open(everything.retained.to_bits()), bound))
 }
 
 /// Checkmate's program for a budget.

@@ -3,8 +3,10 @@
 use super::Gauge;
 use crate::bound::{TooSmall, check_budget};
 use crate::life::classes_of_tensors;
+use remat_instances::ClassRules;
 use remat_instances::instance::{Instance, Node, NodeId};
 use remat_instances::schedule::{CheckmateSchedule, Demands};
+use std::sync::Arc;
 
 /// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
 ///
@@ -42,6 +44,8 @@ pub struct CheckmateGraph {
     /// Classes of recomputable tensors of the same size, or of the same size and recomputation
     /// cost: at least two in each class.
     pub classes: Vec<Vec<u32>>,
+    /// Rules of the class that plans belong to; `None` for all stage schedules.
+    pub rules: Option<Arc<ClassRules>>,
 }
 
 impl CheckmateGraph {
@@ -105,6 +109,15 @@ impl CheckmateGraph {
             last_stage,
             first_backward,
             capacity,
+            rules: None,
+        }
+    }
+
+    /// The graph for plans of a class alone.
+    pub(crate) fn with_rules(self, rules: &Arc<ClassRules>) -> CheckmateGraph {
+        CheckmateGraph {
+            rules: Some(rules.clone()),
+            ..self
         }
     }
 

@@ -28,6 +28,7 @@ mod recognise;
 pub mod rounding;
 mod starts;
 
+pub(crate) use formulation::start_of;
 pub use formulation::{CheckmateFormulation, CheckmateProblem};
 pub use gauge::Gauge;
 pub use graph::CheckmateGraph;

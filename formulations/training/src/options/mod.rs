@@ -27,8 +27,9 @@ pub use values::{
 use crate::any::AnyFormulation;
 use crate::offload::{CopyPhase, Release};
 use rayon::ThreadPool;
-use remat_instances::Semantics;
 use remat_instances::instance::{Duplex, Instance, LinkChoice, LinkRequest, LinkRequestError};
+use remat_instances::plan_class::UnknownPlanClass;
+use remat_instances::{PlanClass, Semantics};
 use remat_search::{Effort, Settings, SolveError};
 use remat_solver::threads::pool;
 use std::time::Duration;
@@ -47,6 +48,8 @@ pub enum OptionGroup {
     Workers,
     /// The formulation.
     Program,
+    /// The class of plans.
+    Class,
     /// The link to host memory.
     Link,
     /// The times at which the link is used.
@@ -69,7 +72,7 @@ impl OptionGroup {
     pub fn heading(self) -> &'static str {
         match self {
             OptionGroup::Limit | OptionGroup::Search | OptionGroup::Workers => "Search",
-            OptionGroup::Program => "Formulation",
+            OptionGroup::Program | OptionGroup::Class => "Formulation",
             OptionGroup::Link | OptionGroup::Phase | OptionGroup::Release => {
                 "Copies to host memory"
             }
@@ -232,6 +235,13 @@ declare! {
     /// Default: monet for an instance with a loss and choices that only monet knows
     /// (implementations, masks, in-place operators), else checkmate.
     formulation: Option<Semantics>, Program, ValueForm::Word(&FORMULATIONS), semantics;
+    /// Class of plans that a training stack can execute
+    ///
+    /// The plan is the best of the class, and the bound covers the class. The price of the class is
+    /// reported: the cost above the best free plan found. Default: all plans.
+    plan_class: Option<PlanClass>, Class, ValueForm::Word(&CLASSES), |text| {
+        text.parse().map(Some).map_err(|e: UnknownPlanClass| e.to_string())
+    };
     /// Link over which a plan may copy tensors to host memory and back
     ///
     /// A link is on (the instance's own host_link), a name (pcie3, pcie4, pcie5, gh200, gb300), a
@@ -285,6 +295,24 @@ static FORMULATIONS: [(&str, &str); 2] = [
     (
         "monet",
         "Also chooses implementations, masks and in-place operators (Shah et al., ICLR 2021)",
+    ),
+];
+static CLASSES: [(&str, &str); 4] = [
+    (
+        "tags",
+        "Each forward value is saved, or computed again once at its first need (torchtitan)",
+    ),
+    (
+        "regions",
+        "As tags, a block computes its dropped values together (selective checkpointing)",
+    ),
+    (
+        "blocks",
+        "A block drops all its inner values or none (torch.utils.checkpoint)",
+    ),
+    (
+        "names",
+        "As tags, with one decision for all values of a label (JAX, Megatron)",
     ),
 ];
 static DUPLEXES: [(&str, &str); 2] = [
@@ -447,6 +475,16 @@ impl SolveOptions {
     /// # Errors
     /// [`SolveError::Inapplicable`] if it does not apply.
     pub fn suiting(&self, instance: &Instance) -> Result<AnyFormulation, SolveError> {
+        if let Some(class) = self.plan_class {
+            return match self.formulation {
+                Some(Semantics::Monet) => Err(SolveError::Together {
+                    first: "plan_class",
+                    second: "formulation monet",
+                    because: "a class has one implementation of each node",
+                }),
+                _ => AnyFormulation::of_class(instance, class),
+            };
+        }
         match self.formulation {
             None => Ok(AnyFormulation::suiting(instance)),
             Some(semantics) => AnyFormulation::of(instance, semantics),

@@ -1,6 +1,6 @@
 //! Copies, another order, addresses and starts of a solve: one place for all doors.
 
-use super::{AnyPlan, CopyChoice, Solution, Solve};
+use super::{AnyPlan, CopyChoice, FreePlans, Solution, Solve};
 use crate::any::AnyFormulation;
 use crate::offload::nodes::Offload;
 use crate::offload::{CopyPhase, Release};
@@ -13,13 +13,16 @@ use remat_instances::simulate::Replay;
 use remat_memory::place::{
     PlacePlanError, PlaceSettings, PlacedPlan, check_alignment, place_plan_within,
 };
-use remat_search::{Listener, Settings, SolveError, Status, ticking};
+use remat_search::{Effort, Listener, Settings, Solvable, SolveError, Status, ticking};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Share of a time limit that is reserved for addresses, at its end.
 const ADDRESS_SHARE: f64 = 0.1;
+
+/// Share of a time limit in which a class is searched; free plans get the rest.
+const CLASS_SHARE: f64 = 0.7;
 
 /// Requests beside the formulation, the budget and the settings.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +56,20 @@ impl Extras {
         if self.copies.is_some() && settings.prove && !formulation.proves_with_copies() {
             let because = "bounds of MONeT's program with copies have no proofs";
             return together("certificate", because);
+        }
+        let changes_plans = [
+            (self.copies.is_some(), "offload"),
+            (self.reorder, "reorder"),
+        ];
+        if let Some((_, second)) = changes_plans
+            .iter()
+            .find(|c| c.0 && formulation.class().is_some())
+        {
+            return Err(SolveError::Together {
+                first: "plan_class",
+                second,
+                because: "plans of a class keep the order and copy nothing to the host",
+            });
         }
         let is_unfit = |(plan, is_same): &(AnyPlan, bool)| {
             !is_same || plan.semantics() != formulation.semantics()
@@ -136,6 +153,7 @@ fn search(
         plan: None,
         order: None,
         copies: None,
+        free: None,
         addresses: None,
     };
     if let Some((phase, release)) = asked.extras.copies {
@@ -170,12 +188,49 @@ fn search(
         solution.order = Some(answer.choice);
         return Ok(solution);
     }
+    let own = Settings {
+        time_limit: settings.time_limit.map(|limit| match formulation.class() {
+            Some(_) => limit.mul_f64(CLASS_SHARE),
+            None => limit,
+        }),
+        ..settings.clone()
+    };
     (solution.outcome, solution.plan) =
-        formulation.solve_and_write(budget_bytes, &starts, &settings, asked.listener)?;
+        formulation.solve_and_write(budget_bytes, &starts, &own, asked.listener)?;
+    if formulation.class().is_some() {
+        solution.free = solution.free_plans(&settings, asked.listener)?;
+    }
     Ok(solution)
 }
 
 impl Solution {
+    /// The best free plan within the budget, searched from the plan of the class in the rest of the
+    /// time; without a limit, with little work.
+    fn free_plans(
+        &self,
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Option<FreePlans>, SolveError> {
+        if listener.is_interrupted() {
+            return Ok(None);
+        }
+        let settings = Settings {
+            effort: match settings.time_limit {
+                Some(_) => settings.effort,
+                None => Effort::Quick,
+            },
+            prove: false,
+            ..settings.clone()
+        };
+        let starts: Vec<Schedule> = self.outcome.schedule.iter().cloned().collect();
+        let free = AnyFormulation::checkmate(self.instance());
+        let outcome = free.solve(self.budget_bytes, &starts, &settings, listener)?;
+        Ok(Some(FreePlans {
+            cost: outcome.cost(),
+            bound: outcome.bound,
+        }))
+    }
+
     /// Gives the plan addresses in the rest of the time. A plan whose addresses need more than the
     /// budget does not count as a success.
     fn place(

@@ -26,4 +26,4 @@ pub use front::Solve;
 pub use frontier::{Frontier, FrontierPoint};
 pub use least::LeastBudget;
 pub use linkable::{AnyPlan, AnySolvable};
-pub use solution::{CopyChoice, Solution};
+pub use solution::{CopyChoice, FreePlans, Solution};

@@ -26,7 +26,17 @@ pub struct Solution {
     pub(super) plan: Option<Written>,
     pub(super) order: Option<OrderChoice>,
     pub(super) copies: Option<CopyChoice>,
+    pub(super) free: Option<FreePlans>,
     pub(super) addresses: Option<Result<PlacedPlan, PlacePlanError>>,
+}
+
+/// Plans outside of the class of a solve, to which the class is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct FreePlans {
+    /// Cost of the best plan found, of the class or not.
+    pub cost: Option<u64>,
+    /// Proven lower bound on the cost of every stage schedule.
+    pub bound: u64,
 }
 
 /// Comparison of a plan with copies with plans without copies.
@@ -126,6 +136,18 @@ impl Solution {
     /// The choice of copies, if requested.
     pub fn copies(&self) -> Option<&CopyChoice> {
         self.copies.as_ref()
+    }
+
+    /// Plans outside of the class, if the solve was about a class of plans.
+    pub fn free(&self) -> Option<&FreePlans> {
+        self.free.as_ref()
+    }
+
+    /// Price of the class: its cost above the best plan found, of the class or not, as a fraction
+    /// of that plan's cost.
+    pub fn class_price(&self) -> Option<f64> {
+        let (cost, free) = (self.cost()?, self.free?.cost?);
+        Some(cost as f64 / free.max(1) as f64 - 1.0)
     }
 
     /// The plan's addresses with the bound on their arena, or the reason why it has no addresses;

@@ -66,6 +66,8 @@ struct NodeText<'d> {
     #[serde(skip_serializing_if = "Option::is_none")]
     op: Option<&'d str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     shape: Option<Vec<u64>>,
     #[serde(rename(deserialize = "output_bytes: the size of the output in bytes"))]
     output_bytes: u64,
@@ -283,6 +285,7 @@ impl Reader {
         Ok(Node {
             name: name(i, text).into(),
             op: text.op.unwrap_or_default().into(),
+            module: text.module.unwrap_or_default().into(),
             shape: text.shape.clone().unwrap_or_default(),
             kind,
             output_bytes: text.output_bytes,

@@ -74,6 +74,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
     let mut text = NodeText {
         name: Some(node.name.as_str().into()),
         op: (!node.op.is_empty()).then_some(&node.op),
+        module: (!node.module.is_empty()).then_some(&node.module),
         shape: (!node.shape.is_empty()).then(|| node.shape.clone()),
         output_bytes: node.output_bytes,
         fixed_bytes: (node.fixed_bytes != fixed_bytes).then_some(node.fixed_bytes),
@@ -191,6 +192,7 @@ mod tests {
             )| Node {
                 name: format!("é{i}").into(),
                 op: ["", "conv2d", "a\\b"][kind as usize].into(),
+                module: ["layers.0.attn", "", "é"][kind as usize].into(),
                 shape,
                 kind: if i >= forward {
                     let gradient = [Gradient::All, Gradient::Parameters, Gradient::Input][gradient];

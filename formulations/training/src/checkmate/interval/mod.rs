@@ -23,6 +23,8 @@
 //!                <=  capacity - need_j - g
 //! ```
 //!
+//! A class of plans ([`ClassRules`](remat_instances::ClassRules)) has further rows (`class`).
+//!
 //! All rows except needs are added lazily. The last one is stronger than in the compact form: a
 //! tensor that is read last in stage `b` itself, behind the turn of `j`, counts as staying. Rows
 //! are linear forms in atoms (`rows`): starts, being there at an event, crossing the start of a
@@ -37,6 +39,7 @@
 
 mod arcs;
 mod branch;
+mod class;
 mod covers;
 mod point;
 mod program;
@@ -46,6 +49,7 @@ mod written;
 
 pub(crate) use branch::open_quantities;
 pub use branch::{Branch, Quantity};
+pub use class::ClassRow;
 pub use covers::EventCover;
 pub use point::IntervalPoint;
 pub(crate) use point::{by_tensor, kept};

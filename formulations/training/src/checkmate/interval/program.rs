@@ -94,7 +94,8 @@ impl Rows for CheckmateGraph {
         };
         let rows = needs().map(|(node, reader)| Row::Need { node, reader });
         let columns = needs().flat_map(|(node, b)| {
-            let again = self.recomputable[node as usize].then_some(b);
+            let may_start = self.rules.as_ref().is_none_or(|r| r.may_start(node, b));
+            let again = (self.recomputable[node as usize] && may_start).then_some(b);
             [node].into_iter().chain(again).map(move |start| Interval {
                 node,
                 start,
@@ -163,6 +164,7 @@ impl Pricing for CheckmateGraph {
                 exclusions.exclude_start(node, stage, 0);
             }
         }
+        self.exclude_by_class(&mut exclusions);
         exclusions
     }
 
@@ -215,6 +217,7 @@ impl Separation for CheckmateGraph {
 
     fn violated(&self, point: &IntervalPoint, limits: &RowLimits<'_, Row>) -> Vec<Row> {
         let mut rows = point.violated_inputs(self, limits.tolerance);
+        rows.extend(point.violated_by_class(self, limits.tolerance));
         rows.retain(|r| !(limits.known)(r));
         let most = (self.capacity as f64 + limits.overflow) * (1.0 + 1e-6);
         let memory = point.violated_memory(self, 0, most, limits.per_group, limits.known);

@@ -25,6 +25,12 @@ impl Proven for CheckmateGraph {
         multipliers(self, rows, duals)
     }
 
+    fn write_terms(&self, _: &Instance, text: &mut String) {
+        if let Some(rules) = &self.rules {
+            let _ = writeln!(text, "class {}", rules.class());
+        }
+    }
+
     fn write_row(&self, row: &Row, text: &mut String) {
         // Writing to a string cannot fail.
         match row {
@@ -58,6 +64,7 @@ impl Proven for CheckmateGraph {
                 write_pairs(cut.companions.iter().copied(), text);
                 let _ = write!(text, " {}", cut.other_bytes);
             }
+            Row::Class(row) => row.write(text),
             Row::Branch(branch) => {
                 text.push_str("branch ");
                 write_branch(self, branch, text);

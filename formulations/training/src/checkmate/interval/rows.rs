@@ -1,6 +1,6 @@
 //! Rows of the form, as linear forms in atoms.
 
-use super::{Branch, CheckmateGraph, EventCover, Interval, Quantity, event};
+use super::{Branch, CheckmateGraph, ClassRow, EventCover, Interval, Quantity, event};
 use crate::checkmate::path_cuts::{PathCut, PathMemoryCut};
 use crate::life::{Atom, Term, Which};
 
@@ -45,6 +45,8 @@ pub enum Row {
     Path(PathCut),
     /// A path memory cut, with companions.
     PathMemory(PathMemoryCut),
+    /// A row of a class of plans.
+    Class(ClassRow),
     /// A branching: not a row of every schedule, only of the schedules below one node of the tree.
     Branch(Branch),
 }
@@ -125,6 +127,7 @@ impl Row {
                     note(Term::crosses(k, a, -need));
                 }
             }
+            Row::Class(row) => row.terms(graph, of, note),
             Row::Branch(branch) => {
                 let nodes = branch.quantity.of();
                 for &k in part(nodes.list(&graph.classes), of, |k| *k) {
@@ -172,6 +175,7 @@ impl Row {
                 let need = graph.need_bytes(cut.path.source() as usize) + cut.other_bytes;
                 capacity - need as i64 + beside
             }
+            Row::Class(row) => row.right_side(),
             Row::Branch(branch) => branch.right_side(),
         }
     }
