@@ -217,12 +217,12 @@ def _real_arguments(node: fx.Node) -> tuple[Any, Any]:
         if isinstance(part, fx.Node) and (body := opaque.body_of(part)) is not None:
             return body
         device = _device_of(part)
-        return tree_map(lambda leaf: _materialised(leaf, device), value)
+        return tree_map(lambda leaf: materialised(leaf, device), value)
 
     return tree_map(real, node.args), tree_map(real, dict(node.kwargs))
 
 
-def _materialised(leaf: Any, device: torch.device | None = None) -> Any:
+def materialised(leaf: Any, device: torch.device | None = None) -> Any:
     """A real tensor with the layout of a fake one. A symbolic size becomes 1, and other values stay
     unchanged."""
     if isinstance(leaf, torch.SymInt):

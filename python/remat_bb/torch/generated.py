@@ -20,6 +20,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from . import _compat
+from .code_workspaces import CodeWorkspaces
 from .cost import Costs
 from .host import CopyUse
 from .memory import Peak
@@ -97,13 +98,13 @@ def replayed(generated: Generated, graphs: Rewritten, costs: Costs) -> Replay | 
     if both is None:
         return None
     try:
-        return _replayed(*both, graphs.outputs, _workspaces(graphs, costs))
+        return _replayed(*both, graphs.outputs, CodeWorkspaces(graphs, costs))
     except Exception as error:  # noqa: BLE001
         _LOG.info("generated code was not replayed: %s: %s", type(error).__name__, error)
         return None
 
 
-def _replayed(forward: Code, backward: Code, outputs: int, workspaces: Workspaces) -> Replay:
+def _replayed(forward: Code, backward: Code, outputs: int, workspaces: CodeWorkspaces) -> Replay:
     first, second = _function(forward), _function(backward)
     mode = _compat.FakeTensorMode(allow_non_fake_inputs=True)
     with _compat.unset_fake_temporarily(), torch.no_grad(), mode:
@@ -127,28 +128,6 @@ def _like(value: Any) -> Any:
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
 
 
-Workspaces = dict[Any, tuple[str, int]]
-"""Name and workspace in bytes of calls of torch's operators, by operator and shapes."""
-
-
-def _workspaces(graphs: Rewritten, costs: Costs) -> Workspaces:
-    found: Workspaces = {}
-    for node, call in graphs.calls.items():
-        if not isinstance(node.target, _compat.OpOverload):
-            continue
-        key = _key(node.target, [a.meta.get("val") for a in node.all_input_nodes])
-        size = costs.workspace_bytes(call)
-        if key not in found or found[key][1] < size:
-            found[key] = call.name, size
-    return found
-
-
-def _key(operator: Any, arguments: Sequence[Any]) -> Any:
-    """Operator without overload, and shapes of its tensors; their order does not matter."""
-    shapes = sorted(tuple(a.shape) for a in arguments if isinstance(a, torch.Tensor))
-    return str(operator.overloadpacket), tuple(shapes)
-
-
 class Counted(_compat.TorchDispatchMode):
     """Counter of the live bytes on the device that operators make in the block.
 
@@ -162,7 +141,7 @@ class Counted(_compat.TorchDispatchMode):
         copies: Copies to the host and back.
     """
 
-    def __init__(self, held: Sequence[Any], workspaces: Workspaces) -> None:
+    def __init__(self, held: Sequence[Any], workspaces: CodeWorkspaces) -> None:
         super().__init__()
         self._workspaces = workspaces
         self._uncounted = [x.untyped_storage() for x in held if isinstance(x, torch.Tensor)]
@@ -175,7 +154,6 @@ class Counted(_compat.TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         out = kwargs.get("out")
         result = out if out is not None else func(*args, **kwargs)
         made = [x for x in tree_leaves(result) if isinstance(x, torch.Tensor)]
@@ -190,8 +168,7 @@ class Counted(_compat.TorchDispatchMode):
             self.copies.host_peak_bytes = peak
         elif kind == "reload":
             self.copies.from_host_bytes += sum(sizes)
-        of_call = [x for x in given if x is not out]
-        name, workspace = self._workspaces.get(_key(func, of_call), (str(func), 0))
+        name, workspace = self._workspaces.of(func, args, kwargs)
         live = _live(self._device) + workspace
         if live > self.peak_bytes:
             self.peak_bytes, self.peak_at = live, name
