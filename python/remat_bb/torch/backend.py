@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map
 
 from .. import _native
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached, RematError
-from . import _compat
+from . import _compat, replanning
 from .accumulate import Given
 from .cost import Costs, peak_bytes
 from .fusion import SLACK, FusionPlanner
@@ -100,7 +100,7 @@ def _planner(settings: Settings, inner: str) -> Planner:
             "reorder: Inductor orders its kernels itself",
             remedy='inner="eager", or remat_bb.torch.ReorderPass among Inductor\'s passes',
         )
-    return FusionPlanner(settings) if inner == "inductor" else Planner(settings)
+    return FusionPlanner(settings, replays=True) if inner == "inductor" else Planner(settings)
 
 
 def _backend(
@@ -142,7 +142,7 @@ def _backend(
             return made(module, inputs, **options)
     elif inner == "inductor":
 
-        def run(module: Any, inputs: Any, options: Any) -> Any:
+        def once(module: Any, inputs: Any, options: Any) -> Any:
             generated = Generated()
             before = len(planner.reports)
             with _compat.backward_at_once():
@@ -156,6 +156,11 @@ def _backend(
             if len(planner.reports) > before and isinstance(planner, FusionPlanner):
                 planner.replay(planner.reports[-1], generated)
             return found
+
+        def run(module: Any, inputs: Any, options: Any) -> Any:
+            if not isinstance(planner, FusionPlanner):
+                return once(module, inputs, options)
+            return replanning.compiled(lambda: once(module, inputs, options), planner, strict)
     else:
         raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
 
@@ -269,8 +274,8 @@ def compile(
 ATTEMPTS = 4
 """Plans at most that :func:`compile_with_budget` measures."""
 KERNEL_ATTEMPTS = 2
-"""Plans of kernels among them, under Inductor; where both need more than the budget, the others are
-plans of operators, whose order Inductor changes less."""
+"""Steps of plans of kernels among them, under Inductor; where both need more than the budget, the
+others are plans of operators, whose order Inductor changes less."""
 
 
 def compile_with_budget(

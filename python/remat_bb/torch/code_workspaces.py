@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
-from . import _compat, opaque
+from . import _compat
 from .cost import Costs, Measured, materialised, peak_bytes
 from .partition import distinct_bytes
+from .purity import TRUSTED
 from .rewrite import Rewritten
 
 _FOUND: dict[Any, int] = {}
@@ -46,7 +47,7 @@ class CodeWorkspaces:
         made = options.get("out")
         key = _shapes(operator, [x for x in given if x is not made])
         name, size = self._known.get(key, (str(operator), 0))
-        if self._runs and operator.namespace in opaque.TRUSTED and given:
+        if self._runs and operator.namespace in TRUSTED and given:
             measured = _measured(operator, arguments, options)
             size = size if measured is None else measured
         return name, size

@@ -24,7 +24,7 @@ from .generated import Generated, replayed
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
-from .planner import Planned, Planner, Report, name_of, no_copies
+from .planner import Planned, Planner, Report, Settings, name_of, no_copies
 from .retained import widen
 from .rewrite import Rewritten, rewrite
 
@@ -232,19 +232,40 @@ SLACK = 0.03
 
 
 class FusionPlanner(Planner):
-    """A partitioner for Inductor with units from its kernels."""
+    """A partitioner for Inductor with units from its kernels.
 
+    Attributes:
+        replans: True if a second plan may be made for what the code of the first one needs.
+        corrected: The budget of the step and that of the plan, while a second plan is made.
+    """
+
+    replans = True
+    corrected: tuple[int, int] | None = None
     # The latest report, its graphs, and their costs, until the generated code is replayed.
     _made: tuple[Report, Rewritten, Costs] | None = None
 
+    def __init__(
+        self, settings: Settings, stop: str | None = None, replays: bool = False
+    ) -> None:
+        super().__init__(settings, stop)
+        self._replays = replays
+
     def __reduce__(self) -> Any:
-        return (FusionPlanner, (self.settings, self.stop))
+        return (FusionPlanner, (self.settings, self.stop, self._replays))
+
+    def fresh(self) -> FusionPlanner:
+        return type(self)(self.settings, self.stop, self._replays)
+
+    def uuid(self) -> str:
+        # Inductor's cache must not hand out the code of the first plan for the second.
+        return super().uuid() if self.corrected is None else f"{super().uuid()} {self.corrected}"
 
     def planned(self, joint: Joint) -> tuple[Report, Rewritten]:
         """The plan of a joint graph, and its graphs.
 
-        The kernels may need more or less memory than the plan predicts. Then a second plan gets the
-        budget corrected by the difference, and the cheaper plan that fits is taken.
+        The kernels may need more or less memory than the plan predicts. Unless the generated code
+        is replayed, a second plan then gets the budget corrected by the difference, and the cheaper
+        plan that fits is taken.
 
         Raises:
             InfeasibleBudget, LimitReached: as the solver does.
@@ -263,6 +284,9 @@ class FusionPlanner(Planner):
             raise Planned(instance)
         budget = budget_bytes(self.settings.budget, instance, joint)
         budget = self.ranks.check(instance, budget, fixed)
+        allowed = budget
+        if self.corrected is not None:
+            budget, allowed = self.corrected
         inputs = {node.name for node in joint.primals}
 
         def made(allowed: int) -> tuple[_native.Plan, Rewritten, Peaks]:
@@ -270,11 +294,11 @@ class FusionPlanner(Planner):
             graphs = rewrite(joint, fused.expanded(plan.steps))
             return plan, graphs, peaks(graphs, base, inputs)
 
-        best = made(budget)
+        best = made(allowed)
         unused = budget - fixed - best[2].least
         # Processes that agree must solve equally often, so they skip the second plan.
         wrong = unused < 0 or (best[0].recomputed and unused > SLACK * budget)
-        if wrong and not self.settings.agree:
+        if wrong and not self.settings.agree and not self._replays:
             try:
                 other = made(budget + unused)
             except (InfeasibleBudget, LimitReached):
@@ -307,4 +331,5 @@ class FusionPlanner(Planner):
         before = report.predicted_bytes
         report.predicted_bytes = report.fixed_bytes + found.peak.bytes
         report.predicted_at = found.peak.at
+        report.replayed = True
         report.accumulating_bytes += report.predicted_bytes - before

@@ -203,6 +203,8 @@ class Report:
             process planned on its own.
         marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
             whose marks the plan replaces.
+        replayed: True if the prediction is the peak of Inductor's code.
+        solves: Number of plans made.
     """
 
     instance: _native.Instance
@@ -221,6 +223,8 @@ class Report:
     estimated: dict[str, str] = field(default_factory=dict)
     digest: str | None = None
     marked: int = 0
+    replayed: bool = False
+    solves: int = 1
 
     @property
     def offloaded(self) -> list[str]:
@@ -251,6 +255,7 @@ class Report:
             f"{self.predicted_at} (without recomputation "
             f"{size(self.instance.peak_memory_bytes)}), {len(self.plan.recomputed)} operators "
             f"computed again, {self.overhead:.2%} more time"
+            f"{', better of two plans' * (self.solves > 1)}"
         )
         if self.host is not None:
             count = len(self.offloaded)
