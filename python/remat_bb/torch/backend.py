@@ -22,6 +22,7 @@ from .cost import Costs, peak_bytes
 from .fusion import SLACK, FusionPlanner
 from .generated import Generated
 from .kept import Kept
+from .kernel_order import planned_order
 from .link import Link
 from .planner import Planned, Planner, Report, Settings, no_copies
 from .region import Region
@@ -93,8 +94,11 @@ def backend(
 
 
 def _planner(settings: Settings, inner: str) -> Planner:
-    if settings.copying() is not None and inner == "inductor":
-        raise no_copies("Inductor's kernels")
+    if settings.copying() is not None and inner == "inductor" and settings.cache:
+        raise InvalidArgument(
+            "cache: compiled graphs of an earlier process have no host memory for copies",
+            remedy="leave out cache, or offload",
+        )
     if inner == "inductor" and settings.reorder:
         raise InvalidArgument(
             "reorder: Inductor orders its kernels itself",
@@ -145,7 +149,7 @@ def _backend(
         def once(module: Any, inputs: Any, options: Any) -> Any:
             generated = Generated()
             before = len(planner.reports)
-            with _compat.backward_at_once():
+            with _compat.backward_at_once(), planned_order(planner.settings.offload is not None):
                 found = _compat.compile_fx(
                     module,
                     inputs,
@@ -207,7 +211,7 @@ def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
     """
     settings = Settings(amount, **options)
     if settings.copying() is not None:
-        raise no_copies("Inductor's kernels")
+        raise no_copies("budget blocks")
     planner = FusionPlanner(settings)
     with (
         _compat.dynamo_for_plans(automatic_dynamic_shapes=False),
@@ -307,7 +311,8 @@ def compile_with_budget(
     # This function measures the peak, so the planner's steps are not watched.
     planners = Settings(budget, **options)
     for attempt in range(ATTEMPTS):
-        by_operators = inner == "inductor" and attempt >= KERNEL_ATTEMPTS
+        copies = planners.offload is not None
+        by_operators = inner == "inductor" and attempt >= KERNEL_ATTEMPTS and not copies
         if by_operators and attempt == KERNEL_ATTEMPTS and best is None:
             wanted = limit
         settings = replace(planners, budget=wanted)

@@ -21,10 +21,11 @@ from ._compat import fx
 from .budget import budget_bytes
 from .cost import Costs, Measured, Roofline
 from .generated import Generated, replayed
+from .host_operators import as_operators
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
-from .planner import Planned, Planner, Report, Settings, name_of, no_copies
+from .planner import Planned, Planner, Report, Settings, name_of
 from .retained import widen
 from .rewrite import Rewritten, rewrite
 
@@ -244,9 +245,7 @@ class FusionPlanner(Planner):
     # The latest report, its graphs, and their costs, until the generated code is replayed.
     _made: tuple[Report, Rewritten, Costs] | None = None
 
-    def __init__(
-        self, settings: Settings, stop: str | None = None, replays: bool = False
-    ) -> None:
+    def __init__(self, settings: Settings, stop: str | None = None, replays: bool = False) -> None:
         super().__init__(settings, stop)
         self._replays = replays
 
@@ -270,16 +269,14 @@ class FusionPlanner(Planner):
         Raises:
             InfeasibleBudget, LimitReached: as the solver does.
         """
-        if self.settings.copying() is not None:
-            raise no_copies("Inductor's kernels")
-        base = self.settings.cost_model()
+        base, copying = self.settings.cost_model(), self.settings.copying()
         for call in joint.calls:
             widen(call.node, base.storages(call))
         fused = Fused(joint)
         costs = FusedCosts(base, fused)
         gradients = self._accumulated(joint)
         fixed = joint.input_bytes() + self._extra_bytes(joint) + gradients.counted
-        instance = _native.Instance(document(fused, costs, fixed, name_of(base)))
+        instance = _native.Instance(document(fused, costs, fixed, name_of(base), copying))
         if self.stop == "instance":
             raise Planned(instance)
         budget = budget_bytes(self.settings.budget, instance, joint)
@@ -292,6 +289,8 @@ class FusionPlanner(Planner):
         def made(allowed: int) -> tuple[_native.Plan, Rewritten, Peaks]:
             plan, _ = self._solved(instance, allowed, 1.0)
             graphs = rewrite(joint, fused.expanded(plan.steps))
+            if graphs.host is not None and copying is not None:
+                graphs.host.half = copying.link.duplex == "half"
             return plan, graphs, peaks(graphs, base, inputs)
 
         best = made(allowed)
@@ -316,6 +315,7 @@ class FusionPlanner(Planner):
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = base.counts_workspaces
         report.accumulating_bytes = peak.bytes + fixed - gradients.counted + gradients.bytes
+        as_operators(graphs)
         self._made = report, graphs, base
         return report, graphs
 
@@ -329,7 +329,7 @@ class FusionPlanner(Planner):
         if found is None:
             return
         before = report.predicted_bytes
-        report.predicted_bytes = report.fixed_bytes + found.peak.bytes
-        report.predicted_at = found.peak.at
+        report.predicted_bytes = report.fixed_bytes + found.bytes
+        report.predicted_at = found.at
         report.replayed = True
         report.accumulating_bytes += report.predicted_bytes - before

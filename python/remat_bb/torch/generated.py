@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_leaves
 from . import _compat
 from .code_workspaces import CodeWorkspaces
 from .cost import Costs
-from .host import CopyUse
+from .host_operators import BEGIN
 from .memory import Peak
 from .partition import storage_bytes
 from .rewrite import Rewritten
@@ -70,20 +70,7 @@ class Generated:
         return (forward[0], backward[0]) if len(forward) == len(backward) == 1 else None
 
 
-@dataclass(frozen=True)
-class Replay:
-    """A replayed step.
-
-    Attributes:
-        peak: Peak on the device, without inputs of the step.
-        copies: Copies to the host and back.
-    """
-
-    peak: Peak
-    copies: CopyUse
-
-
-def replayed(generated: Generated, graphs: Rewritten, costs: Costs) -> Replay | None:
+def replayed(generated: Generated, graphs: Rewritten, costs: Costs) -> Peak | None:
     """Replays generated code of a planned step.
 
     Args:
@@ -91,8 +78,8 @@ def replayed(generated: Generated, graphs: Rewritten, costs: Costs) -> Replay | 
         costs: Workspaces of calls.
 
     Returns:
-        The peak. ``None`` if the code is not Python, as with Inductor's C++ wrapper, or if it
-        cannot be run with fake tensors.
+        The peak on the device, without inputs of the step. ``None`` if the code is not Python, as
+        with Inductor's C++ wrapper, or if it cannot be run with fake tensors.
     """
     both = generated.both()
     if both is None:
@@ -104,7 +91,7 @@ def replayed(generated: Generated, graphs: Rewritten, costs: Costs) -> Replay | 
         return None
 
 
-def _replayed(forward: Code, backward: Code, outputs: int, workspaces: CodeWorkspaces) -> Replay:
+def _replayed(forward: Code, backward: Code, outputs: int, workspaces: CodeWorkspaces) -> Peak:
     first, second = _function(forward), _function(backward)
     mode = _compat.FakeTensorMode(allow_non_fake_inputs=True)
     with _compat.unset_fake_temporarily(), torch.no_grad(), mode:
@@ -118,7 +105,7 @@ def _replayed(forward: Code, backward: Code, outputs: int, workspaces: CodeWorks
             saved.clear()
             gradients = second(arguments)
         del returned, tangents, gradients
-    return Replay(Peak(counted.peak_bytes, counted.peak_at), counted.copies)
+    return Peak(counted.peak_bytes, counted.peak_at)
 
 
 def _like(value: Any) -> Any:
@@ -138,7 +125,6 @@ class Counted(_compat.TorchDispatchMode):
     Attributes:
         peak_bytes: Largest number of live bytes.
         peak_at: The operator at the peak.
-        copies: Copies to the host and back.
     """
 
     def __init__(self, held: Sequence[Any], workspaces: CodeWorkspaces) -> None:
@@ -147,47 +133,30 @@ class Counted(_compat.TorchDispatchMode):
         self._uncounted = [x.untyped_storage() for x in held if isinstance(x, torch.Tensor)]
         self._known = {storage._cdata for storage in self._uncounted}
         self._device: dict[int, tuple[Any, int]] = {}
-        self._host: dict[int, tuple[Any, int]] = {}
         self.peak_bytes = 0
         self.peak_at = "start"
-        self.copies = CopyUse()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         out = kwargs.get("out")
         result = out if out is not None else func(*args, **kwargs)
         made = [x for x in tree_leaves(result) if isinstance(x, torch.Tensor)]
-        kind = func.overloadpacket.__name__ if func.namespace in COPIES else ""
-        for part in made:
-            self._add(part, self._host if kind == "offload" else self._device)
-        sizes = [storage_bytes(x) for x in made]
-        if kind == "offload":
-            self.copies.to_host_bytes += sum(sizes)
-            self.copies.host_bytes = _live(self._host)
-            peak = max(self.copies.host_peak_bytes, self.copies.host_bytes)
-            self.copies.host_peak_bytes = peak
-        elif kind == "reload":
-            self.copies.from_host_bytes += sum(sizes)
+        for part in made if func is not BEGIN else ():
+            self._add(part)
         name, workspace = self._workspaces.of(func, args, kwargs)
         live = _live(self._device) + workspace
         if live > self.peak_bytes:
             self.peak_bytes, self.peak_at = live, name
         return result
 
-    def _add(self, tensor: torch.Tensor, where: dict[int, tuple[Any, int]]) -> None:
+    def _add(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key in self._known or not isinstance(tensor, _compat.FakeTensor):
             return
-        for known in (self._device, self._host):
-            if key in known and not known[key][0].expired():
-                return
-            known.pop(key, None)
-        where[key] = _compat.StorageWeakRef(storage), storage_bytes(tensor)
-
-
-COPIES = ("ao", "remat_bb")
-"""Namespaces of operators that copy."""
+        known = self._device
+        if key not in known or known[key][0].expired():
+            known[key] = _compat.StorageWeakRef(storage), storage_bytes(tensor)
 
 
 def _live(storages: dict[int, tuple[Any, int]]) -> int:

@@ -258,6 +258,13 @@ def arrive(ticket: torch.Tensor, value: torch.Tensor, fetch: int) -> None:
     lease.host.carrier.wait(lease.under_way.coming.pop(fetch)[0])
 
 
+def arrive_if_coming(ticket: torch.Tensor, fetch: int) -> None:
+    """Waits for a copy from the host unless that is done."""
+    coming = _lease(ticket).under_way.coming
+    if fetch in coming:
+        _lease(ticket).host.carrier.wait(coming.pop(fetch)[0])
+
+
 @_compat.has_side_effect
 def release(ticket: torch.Tensor, copy: int) -> None:
     """Frees a tensor on the host."""
