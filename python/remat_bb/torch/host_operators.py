@@ -48,13 +48,11 @@ def _prefetch(
     dtype: torch.dtype,
     device: torch.device,
 ) -> torch.Tensor:
-    found = eager.prefetch(ticket, copy, fetch)
-    if list(found.stride()) == list(stride):
-        return found
+    if eager.has_strides(ticket, copy, stride):
+        return eager.prefetch(ticket, copy, fetch)
     # Inductor has chosen another layout for the tensor than was traced.
-    eager.arrive(ticket, found, fetch)
     target = torch.empty_strided(size, stride, dtype=dtype, device=device)
-    target.copy_(found)
+    eager.fetch_into(ticket, copy, target)
     return target
 
 
