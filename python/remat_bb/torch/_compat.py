@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..errors import RematError
@@ -65,6 +65,7 @@ with quiet_import("torch.utils.flop_counter"):
     from torch.utils.flop_counter import flop_registry
 
 import torch._dynamo.config as dynamo_config  # noqa: E402
+import torch._functorch.config as functorch_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 import torch.fx as fx  # noqa: E402
 from torch._dispatch.python import no_python_dispatcher  # noqa: E402
@@ -90,6 +91,7 @@ from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket  # noqa
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
 from torch._subclasses.fake_tensor import (  # noqa: E402
     FakeTensor,
+    FakeTensorMode,
     unset_fake_temporarily,
 )
 from torch.fx import node as fx_node  # noqa: E402
@@ -122,6 +124,7 @@ __all__ = [
     "CustomKnapsackSolver",
     "CustomPartitionerFn",
     "FakeTensor",
+    "FakeTensorMode",
     "HigherOrderOperator",
     "InputMutationAOTOutput",
     "OpOverload",
@@ -135,6 +138,7 @@ __all__ = [
     "Unsupported",
     "accumulating_leaf",
     "aot_autograd",
+    "backward_at_once",
     "boxed_nop",
     "break_in",
     "changed_number",
@@ -397,14 +401,30 @@ def break_in(module: Any) -> str | None:
     return f"{words[0] if words else 'graph break'}{where}"
 
 
-def watched_inductor(over: Callable[[Any, bool], Any]) -> Callable[..., Any]:
-    """Inductor's compiler of one graph, whose result runs as ``over(run, is_backward)``."""
+def backward_at_once() -> Any:
+    """A context in which AOTAutograd compiles the backward graph together with the forward graph,
+    not in the first backward pass. Versions of torch without this setting compile it later."""
+    if not hasattr(functorch_config, "force_non_lazy_backward_lowering"):
+        return nullcontext()
+    return functorch_config.patch(force_non_lazy_backward_lowering=True)
+
+
+def watched_inductor(
+    over: Callable[[Any, bool], Any], note: Callable[[Any, Any, bool], None]
+) -> Callable[..., Any]:
+    """Inductor's compiler of one graph, whose result runs as ``over(run, is_backward)``.
+
+    Args:
+        note: Called with the compiled graph, its inputs, and true for a backward graph.
+    """
 
     def compiled(module: Any, inputs: Any, **options: Any) -> Any:
         code = compile_fx_inner(module, inputs, **options)
         run = getattr(code, "current_callable", None)
         if run is not None and not options.get("is_inference"):
-            code.current_callable = over(run, bool(options.get("is_backward")))
+            is_backward = bool(options.get("is_backward"))
+            note(code, inputs, is_backward)
+            code.current_callable = over(run, is_backward)
         return code
 
     return compiled

@@ -16,13 +16,15 @@ from torch.utils._pytree import tree_map
 
 from .. import _native
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached, RematError
-from . import _compat
+from . import _compat, replanning
 from .accumulate import Given
 from .bounded import bounds_of
 from .cost import Costs, peak_bytes
 from .decisions import without_trials
 from .fusion import SLACK, FusionPlanner
+from .generated import Generated
 from .kept import Kept
+from .kernel_order import planned_order
 from .link import Link
 from .planner import Planned, Planner, Settings, no_copies
 from .region import Region
@@ -105,14 +107,17 @@ def backend(
 def _planner(settings: Settings, inner: str) -> Planner:
     settings.check_class()
     Rules(settings.buckets)
-    if settings.copying() is not None and inner == "inductor":
-        raise no_copies("Inductor's kernels")
+    if settings.copying() is not None and inner == "inductor" and settings.cache:
+        raise InvalidArgument(
+            "cache: compiled graphs of an earlier process have no host memory for copies",
+            remedy="leave out cache, or offload",
+        )
     if inner == "inductor" and settings.reorder:
         raise InvalidArgument(
             "reorder: Inductor orders its kernels itself",
             remedy='inner="eager", or remat_bb.torch.ReorderPass among Inductor\'s passes',
         )
-    return FusionPlanner(settings) if inner == "inductor" else Planner(settings)
+    return FusionPlanner(settings, replays=True) if inner == "inductor" else Planner(settings)
 
 
 def _backend(
@@ -156,14 +161,25 @@ def _backend(
             return made(module, inputs, **options)
     elif inner == "inductor":
 
+        def once(module: Any, inputs: Any, options: Any) -> Any:
+            generated = Generated()
+            before = len(planner.reports)
+            with _compat.backward_at_once(), planned_order(planner.settings.offload is not None):
+                found = _compat.compile_fx(
+                    module,
+                    inputs,
+                    inner_compile=_compat.watched_inductor(over, generated.note),
+                    config_patches={"custom_partitioner_fn": planner},
+                    **options,
+                )
+            if len(planner.reports) > before and isinstance(planner, FusionPlanner):
+                planner.replay(planner.reports[-1], generated)
+            return found
+
         def run(module: Any, inputs: Any, options: Any) -> Any:
-            return _compat.compile_fx(
-                module,
-                inputs,
-                inner_compile=_compat.watched_inductor(over),
-                config_patches={"custom_partitioner_fn": planner},
-                **options,
-            )
+            if not isinstance(planner, FusionPlanner):
+                return once(module, inputs, options)
+            return replanning.compiled(lambda: once(module, inputs, options), planner, strict)
     else:
         raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
 
@@ -214,7 +230,7 @@ def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
     """
     settings = Settings(amount, **options)
     if settings.copying() is not None:
-        raise no_copies("Inductor's kernels")
+        raise no_copies("budget blocks")
     planner = FusionPlanner(settings)
     with (
         _compat.dynamo_for_plans(automatic_dynamic_shapes=False),
@@ -287,8 +303,8 @@ def compile(
 ATTEMPTS = 4
 """Plans at most that :func:`compile_with_budget` measures."""
 KERNEL_ATTEMPTS = 2
-"""Plans of kernels among them, under Inductor; where both need more than the budget, the others are
-plans of operators, whose order Inductor changes less."""
+"""Steps of plans of kernels among them, under Inductor; where both need more than the budget, the
+others are plans of operators, whose order Inductor changes less."""
 
 
 def compile_with_budget(
@@ -320,7 +336,8 @@ def compile_with_budget(
     # This function measures the peak, so the planner's steps are not watched.
     planners = Settings(budget, **options)
     for attempt in range(ATTEMPTS):
-        by_operators = inner == "inductor" and attempt >= KERNEL_ATTEMPTS
+        copies = planners.offload is not None
+        by_operators = inner == "inductor" and attempt >= KERNEL_ATTEMPTS and not copies
         if by_operators and attempt == KERNEL_ATTEMPTS and best is None:
             wanted = limit
         settings = replace(planners, budget=wanted)

@@ -301,7 +301,7 @@ def _real_arguments(node: fx.Node) -> tuple[Any, Any]:
         if isinstance(part, fx.Node) and (body := opaque.body_of(part)) is not None:
             return body
         device = _device_of(part)
-        return tree_map(lambda leaf: _materialised(leaf, device, rows), value)
+        return tree_map(lambda leaf: materialised(leaf, device, rows), value)
 
     rows = _least_size(node)
     return tree_map(real, node.args), tree_map(real, dict(node.kwargs))
@@ -316,7 +316,7 @@ def _least_size(node: fx.Node) -> int:
     return min(sizes, default=1)
 
 
-def _materialised(leaf: Any, device: torch.device | None = None, rows: int = 1) -> Any:
+def materialised(leaf: Any, device: torch.device | None = None, rows: int = 1) -> Any:
     """A real tensor with the layout of a fake one. A symbolic size becomes 1, and other values stay
     unchanged. Integers run through ``0 .. rows - 1``, as indices that spread over a table do."""
     if isinstance(leaf, torch.SymInt):

@@ -17,11 +17,13 @@ from ..errors import InfeasibleBudget, LimitReached
 from ._compat import fx
 from .budget import budget_bytes
 from .clock import measured_traffic
-from .cost import Costs, Measured, Roofline
+from .cost import Costs, Measured, Roofline, name_of
+from .generated import Generated, replayed
+from .host_operators import as_operators
 from .instance import document
 from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
-from .planner import Planned, Planner, name_of, no_copies
+from .planner import Planned, Planner, Settings
 from .report import Report
 from .retained import widen
 from .rewrite import Rewritten, rewrite
@@ -210,23 +212,43 @@ SLACK = 0.03
 
 
 class FusionPlanner(Planner):
-    """A partitioner for Inductor with units from its kernels."""
+    """A partitioner for Inductor with units from its kernels.
+
+    Attributes:
+        replans: True if a second plan may be made for what the code of the first one needs.
+        corrected: The budget of the step and that of the plan, while a second plan is made.
+    """
+
+    replans = True
+    corrected: tuple[int, int] | None = None
+    # The latest report, its graphs, and their costs, until the generated code is replayed.
+    _made: tuple[Report, Rewritten, Costs] | None = None
+
+    def __init__(self, settings: Settings, stop: str | None = None, replays: bool = False) -> None:
+        super().__init__(settings, stop)
+        self._replays = replays
 
     def __reduce__(self) -> Any:
-        return (FusionPlanner, (self.settings, self.stop))
+        return (FusionPlanner, (self.settings, self.stop, self._replays))
+
+    def fresh(self) -> FusionPlanner:
+        return type(self)(self.settings, self.stop, self._replays)
+
+    def uuid(self) -> str:
+        # Inductor's cache must not hand out the code of the first plan for the second.
+        return super().uuid() if self.corrected is None else f"{super().uuid()} {self.corrected}"
 
     def planned(self, joint: Joint) -> tuple[Report, Rewritten]:
         """The plan of a joint graph, and its graphs.
 
-        The kernels may need more or less memory than the plan predicts. Then a second plan gets the
-        budget corrected by the difference, and the cheaper plan that fits is taken.
+        The kernels may need more or less memory than the plan predicts. Unless the generated code
+        is replayed, a second plan then gets the budget corrected by the difference, and the cheaper
+        plan that fits is taken.
 
         Raises:
             InfeasibleBudget, LimitReached: as the solver does.
         """
-        if self.settings.copying() is not None:
-            raise no_copies("Inductor's kernels")
-        base = self.settings.cost_model()
+        base, copying = self.settings.cost_model(), self.settings.copying()
         for call in joint.calls:
             widen(call.node, base.storages(call))
         base.settle(joint.calls)
@@ -235,11 +257,14 @@ class FusionPlanner(Planner):
         gradients = self._accumulated(joint)
         states = self._optimizer_memory(joint, gradients)
         fixed = joint.input_bytes() + self._extra_bytes(joint, states) + gradients.counted
-        instance = _native.Instance(document(fused, costs, fixed, name_of(base)))
+        instance = _native.Instance(document(fused, costs, fixed, name_of(base), copying))
         if self.stop == "instance":
             raise Planned(instance)
         budget = budget_bytes(self.settings.budget, instance, joint)
         budget = self.ranks.check(instance, budget, fixed)
+        allowed = budget
+        if self.corrected is not None:
+            budget, allowed = self.corrected
         if states is not None:
             states.check(budget, fixed - gradients.counted, gradients.bytes)
         inputs = {node.name for node in joint.primals}
@@ -247,13 +272,15 @@ class FusionPlanner(Planner):
         def made(allowed: int) -> tuple[_native.Plan, Rewritten, Peaks]:
             plan, _ = self._solved(instance, allowed, 1.0)
             graphs = rewrite(joint, fused.expanded(plan.steps))
+            if graphs.host is not None and copying is not None:
+                graphs.host.half = copying.link.duplex == "half"
             return plan, graphs, peaks(graphs, base, inputs)
 
-        best = made(budget)
+        best = made(allowed)
         unused = budget - fixed - best[2].least
         # Processes that agree must solve equally often, so they skip the second plan.
         wrong = unused < 0 or (best[0].recomputed and unused > SLACK * budget)
-        if wrong and not self.settings.agree:
+        if wrong and not self.settings.agree and not self._replays:
             try:
                 other = made(budget + unused)
             except (InfeasibleBudget, LimitReached):
@@ -272,4 +299,21 @@ class FusionPlanner(Planner):
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = base.counts_workspaces
         report.accumulating_bytes = peak.bytes + fixed - gradients.counted + gradients.bytes
+        as_operators(graphs)
+        self._made = report, graphs, base
         return report, graphs
+
+    def replay(self, report: Report, generated: Generated) -> None:
+        """Puts the peak of the generated code into the report of the latest plan. The estimate
+        stays if the code cannot be replayed."""
+        made, self._made = self._made, None
+        if made is None or made[0] is not report:
+            return
+        found = replayed(generated, made[1], made[2])
+        if found is None:
+            return
+        before = report.predicted_bytes
+        report.predicted_bytes = report.fixed_bytes + found.bytes
+        report.predicted_at = found.at
+        report.replayed = True
+        report.accumulating_bytes += report.predicted_bytes - before

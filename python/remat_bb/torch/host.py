@@ -259,6 +259,28 @@ def arrive(ticket: torch.Tensor, value: torch.Tensor, fetch: int) -> None:
     lease.host.carrier.wait(lease.under_way.coming.pop(fetch)[0])
 
 
+def has_strides(ticket: torch.Tensor, copy: int, stride: Sequence[int]) -> bool:
+    """Returns true if a tensor on the host has given strides."""
+    return list(_lease(ticket).stored[copy].like[2]) == list(stride)
+
+
+def fetch_into(ticket: torch.Tensor, copy: int, target: torch.Tensor) -> None:
+    """Copies a tensor from the host into one with other strides, and waits for it."""
+    lease = _lease(ticket)
+    stored = lease.stored[copy]
+    lease.host.carrier.wait(stored.done)
+    dtype, shape, strides = stored.like
+    target.copy_(stored.place.view(dtype).as_strided(shape, strides))
+    lease.use.from_host_bytes += stored.place.numel()
+
+
+def arrive_if_coming(ticket: torch.Tensor, fetch: int) -> None:
+    """Waits for a copy from the host unless that is done."""
+    coming = _lease(ticket).under_way.coming
+    if fetch in coming:
+        _lease(ticket).host.carrier.wait(coming.pop(fetch)[0])
+
+
 @_compat.has_side_effect
 def release(ticket: torch.Tensor, copy: int) -> None:
     """Frees a tensor on the host."""

@@ -21,6 +21,14 @@ def note(report: Report) -> None:
     _LATEST.append(report)
 
 
+def drop(report: Report) -> None:
+    """Removes a report, whose plan is not used."""
+    for place, known in enumerate(_LATEST):
+        if known is report:
+            del _LATEST[place]
+            return
+
+
 def reports(model: Any = None) -> list[Report]:
     """Reports of compilations, the latest one last.
 

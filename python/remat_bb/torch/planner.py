@@ -94,7 +94,7 @@ class Settings:
         offload: The link over which plans may copy tensors to host memory and back:
             ``"pcie4"``, ``"12GB/s"`` and other texts as for :func:`remat_bb.solve`, or a
             :class:`Link`, for example from :func:`remat_bb.torch.measure_link`. ``None``: no
-            copies. Only with ``inner="eager"``, and without ``reorder``.
+            copies. Not with ``reorder``, and with ``inner="inductor"`` not with ``cache``.
         host_memory: Host memory for the copies of one step: bytes or an amount such as
             ``"64GiB"``; ``None`` without a limit.
         offload_phase: ``"any"``, or ``"loss"`` for copies to the host in the forward graph and
@@ -562,5 +562,5 @@ class Planner(_compat.CustomPartitionerFn):
 def no_copies(what: str) -> InvalidArgument:
     """The error for copies to the host in an unsupported place."""
     return InvalidArgument(
-        f"offload: {what} copy nothing to the host", remedy='leave out offload, or inner="eager"'
+        f"offload: {what} copy nothing to the host", remedy="use remat_bb.torch.compile"
     )

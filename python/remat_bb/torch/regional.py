@@ -72,7 +72,7 @@ class _BlockPlanner(_Chosen, Planner):
 
 
 class _FusedBlockPlanner(_Chosen, FusionPlanner):
-    pass
+    replans = False
 
 
 class _Group:

@@ -36,6 +36,8 @@ class Report(Sized):
             reason.
         digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
             process planned on its own.
+        replayed: True if the prediction is the peak of Inductor's code.
+        solves: Number of plans made.
         without_trials: True if both graphs run with ``torch.backends.cudnn.benchmark`` off.
         states_bytes: States of the optimizer in ``fixed_bytes``, with ``optimizer=``.
         marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
@@ -59,6 +61,8 @@ class Report(Sized):
     estimated: dict[str, str] = field(default_factory=dict)
     digest: str | None = None
     marked: int = 0
+    replayed: bool = False
+    solves: int = 1
     without_trials: bool = False
     states_bytes: int = 0
 
@@ -91,6 +95,7 @@ class Report(Sized):
             f"{self.predicted_at} (without recomputation "
             f"{size(self.instance.peak_memory_bytes)}), {len(self.plan.recomputed)} operators "
             f"computed again, {self.overhead:.2%} more time"
+            f"{', better of two plans' * (self.solves > 1)}"
         )
         if self.host is not None:
             count = len(self.offloaded)

@@ -133,6 +133,9 @@ class Watch:
     def _judge(self, measured: int) -> None:
         report = self.report
         report.measured_bytes = max(measured, report.measured_bytes or 0)
+        if report.replayed and report.predicted_bytes > report.budget_bytes:
+            # The compilation has warned of it.
+            self.warned = max(self.warned, report.predicted_bytes)
         slack = self._slack()
         if measured <= report.budget_bytes + slack or measured <= WARNED_AGAIN * self.warned:
             return

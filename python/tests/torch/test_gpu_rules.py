@@ -162,9 +162,9 @@ def test_a_measurement_that_runs_out_of_memory_becomes_an_estimate(monkeypatch):
 
 def test_made_up_indices_spread_over_the_table():
     indices = torch.empty(4, 8, dtype=torch.int64)
-    found = cost._materialised(indices, None, 5)
+    found = cost.materialised(indices, None, 5)
     assert found.min() == 0 and found.max() == 4 and found.unique().numel() == 5
-    assert cost._materialised(indices).eq(0).all(), "without a table"
+    assert cost.materialised(indices).eq(0).all(), "without a table"
     costs = Measured()
     model = nn.Sequential(nn.Embedding(50, 16), nn.Linear(16, 50))
     words = torch.randint(0, 50, (2, 12))
@@ -216,6 +216,7 @@ class Now:
         self.fixed_bytes = self.accumulated_bytes = self.predicted_bytes = 0
         self.budget_bytes = budget_bytes
         self.measured_bytes = self.requested_bytes = None
+        self.replayed, self.held_bytes, self.smaller_bytes = False, 0, 0
 
 
 @pytest.mark.parametrize("requested, warns", [(95, False), (105, True)])

@@ -3,6 +3,8 @@
 import copy
 import functools
 import shutil
+import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,8 +13,9 @@ from steps import planned_step
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+import remat_bb
 import remat_bb.torch as rt
-from remat_bb.torch import fusion, planner
+from remat_bb.torch import fusion, generated, planner, replanning
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 OPTIONS = {"costs": "roofline", "time_limit": 2.0}
@@ -48,9 +51,9 @@ class Small(nn.Module):
 
 CASES = {name: MODELS[name] for name in ("mlp", "gpt fused", "resnet")}
 CASES["small"] = Small, lambda: (torch.randn(512, 128),), "65%"
-NEAR = 0.1
-"""Share of the prediction by which a measured peak may be above it: Inductor reorders kernels, and
-convolutions change layouts."""
+NEAR = 0.0001
+"""Share by which a measured peak may differ from the replay of generated code: the watch of a step
+does not see the gradient of the loss."""
 
 
 @functools.cache
@@ -80,10 +83,30 @@ def test_results_and_peak(name):
     assert same(found, plain_step(name)[2])
     report = step.report
     assert report.plan.recomputed
+    assert report.replayed and report.solves <= 2
     # The first step was measured on its way.
     assert report.measured_bytes < report.instance.peak_memory_bytes
     print(name, report)
-    assert report.measured_bytes <= (1 + NEAR) * report.predicted_bytes
+    difference = abs(report.measured_bytes - report.predicted_bytes)
+    assert difference <= NEAR * report.predicted_bytes
+
+
+@needs_compiler
+def test_peak_is_known_before_the_backward_pass():
+    model, batch, _ = plain_step("mlp")
+    step = rt.compile(copy.deepcopy(model), budget="60%", inner="inductor", **OPTIONS)
+    loss = step(*batch)
+    predicted = step.report.predicted_bytes
+    loss.backward()
+    assert step.report.predicted_bytes == predicted
+    assert abs(step.report.measured_bytes - predicted) <= NEAR * predicted
+
+
+def test_code_that_is_not_python_is_not_replayed():
+    graphs = planner.Rewritten(None, None, {}, 1)
+    codes = [generated.Code("#include <torch>", {}, [], side) for side in (False, True)]
+    assert generated.replayed(generated.Generated(codes), graphs, rt.Roofline()) is None
+    assert generated.replayed(generated.Generated(codes[:1]), graphs, rt.Roofline()) is None
 
 
 @needs_compiler
@@ -174,3 +197,84 @@ def test_keys_of_the_cache():
     assert alone[0].uuid() == alone[0].uuid() != alone[1].uuid()
     plain = planner.Planner(settings[0])
     assert copy.deepcopy(plain) is plain, "Inductor copies its configuration"
+
+
+@needs_compiler
+def test_code_of_both_plans_needs_more():
+    """A warning names what is needed, and only the better plan is reported; strict is an error."""
+    make, batch_of, budget = MODELS["parts"]
+    model, batch = make(), batch_of()
+    step = rt.compile(model, budget=budget, inner="inductor", **OPTIONS)
+    with pytest.warns(UserWarning, match="of both plans needs .* above the budget of .*give "):
+        loss = step(*batch)
+    assert len(step.reports) == 1 and rt.reports()[-1] is step.report
+    assert step.report.solves == 2 and step.report.replayed
+    assert "better of two plans" in str(step.report)
+    with warnings.catch_warnings():
+        # The watch does not repeat the warning.
+        warnings.simplefilter("error", UserWarning)
+        loss.backward()
+    assert abs(step.report.measured_bytes - step.report.predicted_bytes) <= 8
+    strict = rt.compile(make(), budget=budget, inner="inductor", strict=True, **OPTIONS)
+    with pytest.raises(remat_bb.InfeasibleBudget, match="of both plans needs") as caught:
+        strict(*batch)
+    assert caught.value.needed_bytes == step.report.predicted_bytes
+
+
+def report_of(predicted, budget=1000, plan=900, recomputed=("x",), overhead=0.1):
+    """A report with a replayed peak."""
+    plan = SimpleNamespace(peak_memory_bytes=plan, recomputed=recomputed, overhead=overhead)
+    made = planner.Report(None, plan, budget, predicted, "x", 0)
+    made.replayed = True
+    return made
+
+
+class Made:
+    """A planner whose compilations have given reports."""
+
+    replans, settings, corrected = True, planner.Settings(1), None
+
+    def __init__(self, *reports):
+        self.reports, self.todo, self.asked = [], list(reports), []
+
+    def run(self):
+        self.asked.append(self.corrected)
+        report = self.todo.pop(0)
+        if report is None:
+            raise remat_bb.InfeasibleBudget("no plan")
+        self.reports.append(report)
+        return report
+
+
+@pytest.mark.parametrize(
+    "predicted, asked, better",
+    [
+        # The first plan will do.
+        ([990], [None], 0),
+        # Above the budget: the second one fits, is nearer to it, is farther from it, or is none.
+        ([1100, 950], [None, (1000, 790)], 1),
+        ([1100, 1050], [None, (1000, 790)], 1),
+        ([1100, 1200], [None, (1000, 790)], 0),
+        ([1100, None], [None, (1000, 790)], 0),
+        # Memory stays unused: the second one is cheaper, or does not fit.
+        ([900, 1000], [None, (1000, 1100)], 1),
+        ([900, 1001], [None, (1000, 1100)], 0),
+    ],
+)
+def test_second_plans(predicted, asked, better):
+    reports = [
+        None if bytes_ is None else report_of(bytes_, overhead=0.1 - 0.01 * place)
+        for place, bytes_ in enumerate(predicted)
+    ]
+    made = Made(*reports)
+    found = replanning.compiled(made.run, made, None)
+    assert found is reports[better] and made.reports == [reports[better]]
+    assert made.asked == asked and made.corrected is None
+    assert found.solves == len(asked)
+
+
+def test_unreplayed_code_has_one_plan():
+    report = report_of(2000)
+    report.replayed = False
+    made = Made(report)
+    assert replanning.compiled(made.run, made, True) is report and report.solves == 1
