@@ -41,7 +41,8 @@ impl Example {
     }
 
     fn is_torch(&self) -> bool {
-        self.words().get(1).is_some_and(|word| TORCH.contains(word))
+        let is_python = self.words().iter().any(|word| word.contains(".py:"));
+        is_python || self.words().get(1).is_some_and(|word| TORCH.contains(word))
     }
 
     /// The line with times cut short.
