@@ -20,7 +20,7 @@ from . import _compat, replanning
 from .accumulate import Given
 from .bounded import bounds_of
 from .cost import Costs, peak_bytes
-from .decisions import without_trials
+from .decisions import on_device, without_trials
 from .fusion import SLACK, FusionPlanner
 from .generated import Generated
 from .kept import Kept
@@ -136,6 +136,8 @@ def _backend(
         report = planner.latest
         if report is not None and report.without_trials:
             run = without_trials(run)
+        if report is not None and report.gpu is not None:
+            run = on_device(run, report.gpu)
         if report is None or strict is None:
             return run
         if is_backward:

@@ -62,6 +62,25 @@ class Varying:
         return False
 
 
+def draws_elsewhere(node: fx.Node, device: torch.device) -> bool:
+    """Returns true for a call that draws from the generator of another GPU. Torch saves the state
+    of the current GPU's generator, which is the one of the step."""
+    tensors = [x for x in tree_leaves(node.meta.get("val")) if isinstance(x, torch.Tensor)]
+    return any(x.device.type == "cuda" and x.device != device for x in tensors)
+
+
+def on_device(run: Any, device: torch.device) -> Any:
+    """The pass of a graph with a GPU as the current one. States of generators are those of the
+    current GPU, and a model may lie on another one."""
+
+    def there(arguments: Any) -> Any:
+        with torch.cuda.device(device):
+            return run(arguments)
+
+    there._boxed_call = True  # type: ignore[attr-defined]
+    return there
+
+
 CONVOLUTIONS = frozenset((aten.convolution, aten.convolution_backward))
 
 

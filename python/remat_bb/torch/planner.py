@@ -24,7 +24,7 @@ from .bucket import Buckets
 from .budget import budget_bytes, cuda_device, warm_up
 from .collectives import allow_gathers
 from .cost import Costs, Measured, Roofline, name_of
-from .decisions import chooses_by_time
+from .decisions import chooses_by_time, draws_elsewhere
 from .instance import document
 from .kept import Kept
 from .link import Copying, Link
@@ -305,7 +305,10 @@ class Planner(_compat.CustomPartitionerFn):
         if self.settings.agree:
             allow_gathers(joint)
         self.changed = joint.changed_inputs()
-        self._device = cuda_device(joint)
+        self._device = device = cuda_device(joint)
+        if device is not None:
+            for call in joint.calls:
+                call.once |= call.random and draws_elsewhere(call.node, device)
         if self.settings.tags == "keep":
             for call in joint.calls:
                 call.once |= tags.must_save(call.node)
@@ -324,6 +327,7 @@ class Planner(_compat.CustomPartitionerFn):
             return _compat.default_partition(gm, joint_inputs, **options)
         report, graphs = self.planned(joint)
         report.host, report.marked = graphs.host, tags.marked(gm, self.settings.tags)
+        report.gpu = self._device
         self._keep_kernels(joint, report)
         report.compilation = self.compilations
         report.sizes = [] if self.bounds is None else self.bounds.buckets()

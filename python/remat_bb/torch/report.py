@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import torch
+
 from .. import _native
 from .bounded import Sized
 from .host import CopyUse, Host
@@ -36,6 +38,7 @@ class Report(Sized):
             reason.
         digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
             process planned on its own.
+        gpu: The GPU on which both graphs run; ``None`` on the processor.
         replayed: True if the prediction is the peak of Inductor's code.
         solves: Number of plans made.
         without_trials: True if both graphs run with ``torch.backends.cudnn.benchmark`` off.
@@ -61,6 +64,7 @@ class Report(Sized):
     estimated: dict[str, str] = field(default_factory=dict)
     digest: str | None = None
     marked: int = 0
+    gpu: torch.device | None = None
     replayed: bool = False
     solves: int = 1
     without_trials: bool = False

@@ -317,6 +317,34 @@ def test_recomputed_convolutions_run_without_trials(monkeypatch):
     assert not chosen(convolution.node)
 
 
+def test_both_passes_run_with_the_gpu_of_the_step_as_the_current_one(monkeypatch):
+    model, batch = Mlp(depth=3, dropout=0.1), (torch.randn(256, 128),)
+    expected = eager_step(model, batch)
+    other, within = torch.device("cuda", 1), []
+
+    @contextlib.contextmanager
+    def device(which):
+        within.append(which)
+        yield
+        within.append(None)
+
+    # The tensors are on the processor; the step is told that they are on the second GPU.
+    monkeypatch.setattr("remat_bb.torch.planner.cuda_device", lambda joint: other)
+    step = rt.compile(model, budget="60%", costs="static", plan_cache=False, extra_bytes=0)
+    monkeypatch.setattr(torch.cuda, "device", device)
+    assert not planned_step(model, step, batch).differences(expected)
+    assert step.report.plan.recomputed
+    assert within == [other, None, other, None], "forward and backward pass"
+
+
+def test_random_numbers_of_another_gpu_are_drawn_once():
+    here = call_of(aten.native_dropout.default, (8,), result=lambda x: (x, x))
+    assert decisions.draws_elsewhere(here.node, torch.device("cuda", 1))
+    assert not decisions.draws_elsewhere(here.node, GPU)
+    on_host = call_of(aten.bernoulli.default, (8,), device="cpu", result=lambda x: x)
+    assert not decisions.draws_elsewhere(on_host.node, GPU)
+
+
 def test_plans_are_kept_by_device_and_settings(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
     plain = plan_cache.machine(GPU)
