@@ -58,6 +58,7 @@ def backend(
     accumulate: bool | None = None,
     plan_class: str | None = None,
     optimizer: Any = None,
+    in_flight: int = 1,
     buckets: Any = POWERS,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
@@ -68,8 +69,8 @@ def backend(
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs and measures their peak, which can exceed the prediction.
         costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder, offload,
-            host_memory, offload_phase, accumulate, plan_class, optimizer, buckets: as in
-            :class:`Settings`.
+            host_memory, offload_phase, accumulate, plan_class, optimizer, in_flight,
+            buckets: as in :class:`Settings`.
         strict: True if a step whose measured peak exceeds the budget raises in its backward pass;
             false if it warns. The first, second, fourth, ... step is measured, and the first step
             that adds to gradients of earlier ones.
@@ -99,6 +100,7 @@ def backend(
         accumulate,
         plan_class,
         optimizer,
+        in_flight,
         buckets,
     )
     return _backend(_planner(settings, inner), inner, strict)
@@ -106,6 +108,7 @@ def backend(
 
 def _planner(settings: Settings, inner: str) -> Planner:
     settings.check_class()
+    settings.check_in_flight(inner)
     Rules(settings.buckets)
     if settings.copying() is not None and inner == "inductor" and settings.cache:
         raise InvalidArgument(
@@ -262,6 +265,7 @@ def compile(
     accumulate: bool | None = None,
     plan_class: str | None = None,
     optimizer: Any = None,
+    in_flight: int = 1,
     buckets: Any = POWERS,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
@@ -273,7 +277,7 @@ def compile(
         function: Returns the loss. The plan does not cover computations outside of it.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
             plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate,
-            plan_class, optimizer, buckets: as for :func:`backend`.
+            plan_class, optimizer, in_flight, buckets: as for :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call; the error names the operator that does not fit.
@@ -297,6 +301,7 @@ def compile(
         accumulate,
         plan_class,
         optimizer,
+        in_flight,
         buckets,
     )
     return step_of(function, _planner(settings, inner), _maker(inner, strict))

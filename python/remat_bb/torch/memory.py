@@ -150,6 +150,17 @@ def sides(
     return [(forward, held | saved, 0), (backward, kept, base)]
 
 
+def waiting_bytes(rewritten: Rewritten, inputs: set[str]) -> int:
+    """Memory of a step between its two passes, in bytes: outputs and saved tensors.
+
+    Args:
+        inputs: Names of the inputs of the step.
+    """
+    _, (backward, kept, base) = sides(rewritten, inputs)
+    saved = (n for n in backward.nodes if n.op == "placeholder" and n not in kept)
+    return base + sum(backward.size[node] for node in saved)
+
+
 def _replay(
     tally: Tally, kept: set[fx.Node], base: int, calls: dict[fx.Node, Call], costs: Costs
 ) -> Peak:

@@ -28,7 +28,7 @@ from .decisions import chooses_by_time, draws_elsewhere
 from .instance import document
 from .kept import Kept
 from .link import Copying, Link
-from .memory import Peak, peak, state_bytes
+from .memory import Peak, peak, state_bytes, waiting_bytes
 from .optimizer_states import OptimizerMemory, optimizer_memory
 from .outputs import warn_of_outside_loss
 from .partition import Joint
@@ -106,6 +106,9 @@ class Settings:
         optimizer: The optimizer, its class, or a function that makes one from a list of
             parameters. Its states count from the first step on, and its own step has to keep the
             budget. ``None``: states count if they are in ``extra_bytes``.
+        in_flight: Forward passes that may be pending, with the one that runs: micro-batches in
+            flight on a stage of a pipeline. The budget holds for all of them. Only with
+            ``inner="eager"``, without copies, ``reorder`` and ``plan_class``.
         plan_class: The best plan that a training stack can execute: ``"tags"``, ``"regions"``,
             ``"blocks"`` or ``"names"``. ``None``: any plan. Without copies and ``reorder``.
         buckets: Changing sizes that share a plan, made for the largest: ``"powers of two"``, the
@@ -129,6 +132,7 @@ class Settings:
     accumulate: bool | None = None
     plan_class: str | None = None
     optimizer: Any = None
+    in_flight: int = 1
     buckets: Any = POWERS
 
     def copying(self) -> Copying | None:
@@ -174,6 +178,26 @@ class Settings:
             raise InvalidArgument(
                 f"plan_class: plans of a class exclude {name}",
                 remedy=f"leave out {name}, or plan_class",
+            )
+
+    def check_in_flight(self, inner: str) -> None:
+        """Raises :class:`InvalidArgument` for an invalid number of micro-batches in flight, and for
+        settings that exclude several."""
+        if not isinstance(self.in_flight, int) or self.in_flight < 1:
+            raise InvalidArgument(
+                f"in_flight: {self.in_flight!r} is no number of micro-batches",
+                remedy="give a whole number from 1 on",
+            )
+        others = {
+            "offload": self.offload is not None,
+            "reorder": self.reorder,
+            "plan_class": self.plan_class is not None,
+            'inner="inductor"': inner == "inductor",
+        }
+        for name in (name for name, given in others.items() if given and self.in_flight > 1):
+            raise InvalidArgument(
+                f"in_flight: several micro-batches in flight exclude {name}",
+                remedy=f"leave out {name}, or in_flight",
             )
 
     def cost_model(self) -> Costs:
@@ -364,7 +388,10 @@ class Planner(_compat.CustomPartitionerFn):
             joint.accumulate(gradients.places)
         states = self._optimizer_memory(joint, gradients)
         fixed = joint.input_bytes() + self._extra_bytes(joint, states) + gradients.counted
-        instance = _native.Instance(document(joint, costs, fixed, name_of(costs), copying))
+        written = document(joint, costs, fixed, name_of(costs), copying)
+        if self.settings.in_flight > 1:
+            written["in_flight"] = self.settings.in_flight
+        instance = _native.Instance(written)
         if self.stop == "instance":
             raise Planned(instance)
         if states is not None:
@@ -397,8 +424,9 @@ class Planner(_compat.CustomPartitionerFn):
 
     @property
     def adds_in_place(self) -> bool:
-        """True if backward graphs add to present gradients in place."""
-        return not self.settings.reorder
+        """True if backward graphs add to present gradients in place. With other passes pending,
+        autograd adds them."""
+        return not self.settings.reorder and self.settings.in_flight == 1
 
     def _accumulated(self, joint: Joint) -> Accumulation:
         """Gradients held before the step."""
@@ -416,6 +444,11 @@ class Planner(_compat.CustomPartitionerFn):
             and report.accumulating_bytes > report.budget_bytes
         )
 
+    def _waiting_bytes(self, graphs: Rewritten, inputs: set[str]) -> int:
+        """Memory of the other micro-batches in flight."""
+        others = self.settings.in_flight - 1
+        return others * waiting_bytes(graphs, inputs) if others else 0
+
     def with_gradients(
         self,
         report: Report,
@@ -430,7 +463,8 @@ class Planner(_compat.CustomPartitionerFn):
         report.estimated = dict(costs.estimated())
         adds = gradients.places if self.adds_in_place else frozenset()
         inputs = {node.name for node in joint.primals}
-        found = peak(graphs, costs, inputs, adds).bytes
+        report.waiting_bytes = self._waiting_bytes(graphs, inputs)
+        found = peak(graphs, costs, inputs, adds).bytes + report.waiting_bytes
         before = report.fixed_bytes - gradients.counted
         report.accumulating_bytes = before + gradients.bytes + found
         return report
@@ -450,7 +484,8 @@ class Planner(_compat.CustomPartitionerFn):
             if self.settings.reorder:
                 reorder_both(graphs, costs, inputs, self.settings.threads)
             found = peak(graphs, costs, inputs, joint.added)
-            return graphs, Peak(ranks.worst(found.bytes) + fixed, found.at)
+            waiting = self._waiting_bytes(graphs, inputs)
+            return graphs, Peak(ranks.worst(found.bytes) + fixed + waiting, found.at)
 
         if not self.settings.agree and budget < instance.peak_memory_bytes:
             near = self.buckets.near(instance)

@@ -39,6 +39,7 @@ class Report(Sized):
         digest: Digest of graph, plan and code that all ranks have compared; ``None`` if this
             process planned on its own.
         gpu: The GPU on which both graphs run; ``None`` on the processor.
+        waiting_bytes: Memory of the other micro-batches in flight, part of ``predicted_bytes``.
         replayed: True if the prediction is the peak of Inductor's code.
         solves: Number of plans made.
         without_trials: True if both graphs run with ``torch.backends.cudnn.benchmark`` off.
@@ -65,6 +66,7 @@ class Report(Sized):
     digest: str | None = None
     marked: int = 0
     gpu: torch.device | None = None
+    waiting_bytes: int = 0
     replayed: bool = False
     solves: int = 1
     without_trials: bool = False
@@ -110,6 +112,8 @@ class Report(Sized):
             )
         if self.sizes:
             words += f"; for {', '.join(map(str, self.sizes))}; compilation {self.compilation}"
+        if self.waiting_bytes:
+            words += f"; other micro-batches hold {size(self.waiting_bytes)}"
         if self.states_bytes:
             words += f"; {size(self.states_bytes)} of optimizer states"
         if self.accumulated_bytes:

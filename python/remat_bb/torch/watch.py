@@ -119,7 +119,9 @@ class Watch:
 
     def _before(self) -> int:
         """The plan's memory before the step, with the gradients that are actually present."""
-        return self.report.held_bytes - self.report.accumulated_bytes + self.present
+        before = self.report.held_bytes - self.report.accumulated_bytes + self.present
+        # Events of the allocator are those of one step; the counters of a GPU have all of them.
+        return before + (self.report.waiting_bytes if self.device is None else 0)
 
     def _slack(self) -> int:
         """Bytes by which rounding of torch's allocator may exceed a plan: without expandable
