@@ -431,6 +431,9 @@ class Planner(_compat.CustomPartitionerFn):
     def _accumulated(self, joint: Joint) -> Accumulation:
         """Gradients held before the step."""
         asked = self.settings.accumulate
+        if asked is None and self.settings.in_flight > 1:
+            # The first backward pass makes gradients while other passes are pending.
+            asked = True
         if asked is None:
             asked = self.given is not None and self.given.present
         return accumulation(joint, self.given, asked)
