@@ -34,7 +34,7 @@ def call(words):
         k += 1 if is_switch else 2
     for name in ("json", "quiet", "out", "schedule_out"):
         options.pop(name, None)
-    for name in ("seed", "alignment", "budget"):
+    for name in ("seed", "alignment", "budget", "in_flight"):
         if str(options.get(name)).isdecimal():
             options[name] = int(options[name])
     return source, options
