@@ -120,13 +120,19 @@ fn put(options: &mut SolveOptions, option: &SolveOption, value: &Bound<'_, PyAny
     Ok(read.map_err(|problem| Trouble::argument(option.name, wrong(problem)))?)
 }
 
-/// The instance with the requested link, or unchanged without one.
+/// The instance with the requested link and number of micro-batches in flight, or unchanged without
+/// a request.
 ///
 /// # Errors
-/// `InvalidArgument` for an instance that cannot have the link.
+/// `InvalidArgument` for an instance that cannot have them.
 pub fn linked(options: &SolveOptions, instance: Instance) -> Result<Instance, Trouble> {
     let linked = options.linked(&instance);
-    Ok(linked.map_err(OptionError::from)?.unwrap_or(instance))
+    let instance = linked.map_err(OptionError::from)?.unwrap_or(instance);
+    let Some(k) = options.in_flight else {
+        return Ok(instance);
+    };
+    let several = instance.with_in_flight(k);
+    several.map_err(|e| Trouble::argument("in_flight", &e.problem).remedy(e.remedy))
 }
 
 /// The requested formulation, or the one that suits an instance, with the requested copies.
