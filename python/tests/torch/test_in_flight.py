@@ -44,27 +44,19 @@ def test_the_budget_holds_for_all_of_them(name, k):
     torch.manual_seed(0)
     model, batches = make(), [batch_of() for _ in range(6)]
     twin = copy.deepcopy(model)
-    torch.manual_seed(7)
-    expected = pipelined(twin, batches, k)
     several = rt.plan(model, batches[0], "100%", in_flight=k, accumulate=True)
     budget = int(0.75 * several.peak_memory_bytes)
     step = rt.compile(model, budget=budget, in_flight=k, **OPTIONS)
     step(*batches[0]).backward()
-    model.zero_grad()
-    for p in model.parameters():
-        p.grad = torch.zeros_like(p)
-    for p in twin.parameters():
-        p.grad = None
+    for parameter in (*model.parameters(), *twin.parameters()):
+        parameter.grad = torch.zeros_like(parameter)
     torch.manual_seed(7)
-    twin_again = copy.deepcopy(twin)
-    for p in twin_again.parameters():
-        p.grad = torch.zeros_like(p)
-    pipelined(twin_again, batches, k)
+    expected = pipelined(twin, batches, k)
     torch.manual_seed(7)
     with _compat.traced_memory() as events:
         found = pipelined(step, batches, k)
     assert all(map(torch.equal, found, expected))
-    for mine, theirs in zip(model.parameters(), twin_again.parameters(), strict=True):
+    for mine, theirs in zip(model.parameters(), twin.parameters(), strict=True):
         assert torch.equal(mine.grad, theirs.grad)
     report = step.report
     held = report.fixed_bytes + peak_bytes(events)
