@@ -93,7 +93,9 @@ fn all(instance: &Instance) -> Vec<(u64, u64)> {
 fn plans_are_the_best_of_all_schedules_and_bounds_hold() {
     let mut draw = Draw(7);
     let (mut solved, mut refused, mut recomputed) = (0, 0, 0);
-    for round in 0..40 {
+    // `REMAT_ROUNDS=1000` takes more graphs.
+    let rounds = std::env::var("REMAT_ROUNDS").ok();
+    for round in 0..rounds.map_or(40, |text| text.parse().expect("a number")) {
         let instance = graph(&mut draw, 3, 1 + round % 4);
         let every = all(&instance);
         let peaks: Vec<u64> = every.iter().map(|(_, peak)| *peak).collect();
