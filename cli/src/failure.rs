@@ -196,6 +196,11 @@ impl From<ReplayError> for Failure {
     }
 }
 
+/// The option of the command line for a request.
+fn switch(request: &str) -> String {
+    format!("--{}", request.replace('_', "-"))
+}
+
 impl From<SolveError> for Failure {
     fn from(error: SolveError) -> Self {
         match error {
@@ -204,10 +209,11 @@ impl From<SolveError> for Failure {
                 second,
                 because,
             } => Failure::Usage {
-                problem: format!("--{first} with --{second}: {because}"),
+                problem: format!("{} with {}: {because}", switch(first), switch(second)),
                 remedy: match first {
                     "certificate" => "leave out one of them, or solve Checkmate's program: --formulation checkmate".into(),
-                    _ => format!("leave out --{first} or --{second}"),
+                    "in_flight" => format!("leave out {}, or plan one micro-batch", switch(second)),
+                    _ => format!("leave out {} or {}", switch(first), switch(second)),
                 },
             },
             SolveError::Start { because, .. } => Failure::Usage {

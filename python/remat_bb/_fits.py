@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import runpy
@@ -21,7 +22,9 @@ FITS, ERROR, DOES_NOT_FIT, UNKNOWN = 0, 2, 3, 4
 def takes(words: list[str]) -> bool:
     """Returns true for the words of a command line that this module handles: ``fits`` with a
     function in a file."""
-    return words[:1] == ["fits"] and any(FORM.match(word) for word in words[1:])
+    return words[:1] == ["fits"] and any(
+        FORM.match(word) or word.endswith(".py") for word in words[1:]
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,8 +50,13 @@ def main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     start = time.perf_counter()
     try:
-        code, found, text = _answered(options)
-    except RematError as error:
+        # Standard output has the answer only; what the user's file prints goes beside it.
+        with contextlib.redirect_stdout(sys.stderr):
+            code, found, text = _answered(options)
+    except Exception as error:
+        # Torch and the user's own code raise anything.
+        if not isinstance(error, RematError):
+            error = InvalidArgument(f"{options.step}: {type(error).__name__}: {error}")
         if options.json:
             print(json.dumps(_failure(error)))
         print(f"error: {error}", file=sys.stderr)
@@ -126,6 +134,11 @@ def _step(place: str) -> tuple[Any, Any, Any]:
     file, name = match["file"], match["name"]
     try:
         names = runpy.run_path(file, run_name="remat_bb_fits")
+    except SystemExit as error:
+        raise InvalidArgument(
+            f"{file}: it ends the program when it is run",
+            remedy='put what trains behind if __name__ == "__main__":',
+        ) from error
     except OSError as error:
         raise InvalidArgument(f"{file}: {error.strerror}", remedy="name a Python file") from error
     except Exception as error:
@@ -134,7 +147,10 @@ def _step(place: str) -> tuple[Any, Any, Any]:
         raise InvalidArgument(
             f"{file}: it has no function {name!r}", remedy="name a function without arguments"
         )
-    found = names[name]()
+    try:
+        found = names[name]()
+    except SystemExit as error:
+        raise InvalidArgument(f"{place}: it ends the program", remedy="return the step") from error
     if not isinstance(found, tuple) or len(found) not in (2, 3):
         raise InvalidArgument(
             f"{place}: it returns {type(found).__name__}",

@@ -210,7 +210,12 @@ def bytes_of(budget: int | str, peak_memory_bytes: int) -> int:
             return int(peak_memory_bytes * float(budget.strip()[:-1]) / 100)
         except ValueError as error:
             raise InvalidBudget(f"budget: {budget!r} is no percentage", remedy="80%") from error
-    return amount(budget)
+    try:
+        return amount(budget)
+    except InvalidBudget as error:
+        raise InvalidBudget(
+            f"budget: {budget!r} is no amount of memory", remedy='give bytes, "6GiB" or "80%"'
+        ) from error
 
 
 def solved(search: Search, budget: int, base_cost: int) -> NamesPlan:

@@ -228,6 +228,14 @@ class Plan:
         """Peak by the replay, fixed memory included."""
 
     @property
+    def in_flight(self) -> int:
+        """Micro-batches in flight, of which each waiting one holds ``saved_bytes``."""
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes that a micro-batch holds between its two passes; 0 if only one is in flight."""
+
+    @property
     def peak_at(self) -> str:
         """The operator that runs at the peak."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from . import _native
 from ._names import MOST, NamesPlan, Search, bytes_of, cost_of, names_of, solved
 from ._traced import Device, Operation, Value, document, fused, needed, peak_bytes
-from .errors import InvalidArgument, RematError
+from .errors import InvalidArgument, InvalidType, RematError
 
 try:
     import jax
@@ -119,6 +119,14 @@ def best_names(
         InvalidBudget: the budget cannot be read.
         InfeasibleBudget: no choice fits; the error has the least peak.
     """
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(most, int) or most < 1:
+        raise InvalidArgument(f"most: {most!r} is no number of programs", remedy="give 512")
+    if device is not None and not isinstance(device, Device):
+        raise InvalidType(
+            f"device: {device!r:.60} is no Device", remedy="give Device(flops=.., ..)"
+        )
     policies = jax.checkpoint_policies
     speeds = None if link is None else _native.host_link(link)
 
@@ -143,7 +151,9 @@ def best_names(
                 f"names: the program has no value of the name {name!r}",
                 remedy=f"it has {', '.join(found)}" if found else "mark values: checkpoint_name",
             )
-    chosen = found if names is None else list(names)
+    chosen = found if names is None else list(dict.fromkeys(names))
+    if found and not chosen:
+        raise InvalidArgument("names: the list is empty", remedy=f"choose from {', '.join(found)}")
     base = exported(policies.everything_saveable)
     search = Search(exported, policy, chosen, link is not None, most)
     return solved(search, bytes_of(budget, base.peak_memory_bytes), cost_of(base))

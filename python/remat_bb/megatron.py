@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from . import _native
 from ._amounts import amount
 from ._names import cost_of
 from ._traced import Device, Operation, Value, document
-from .errors import InfeasibleBudget, InvalidArgument
+from .errors import InfeasibleBudget, InvalidArgument, InvalidType
 
 __all__ = ["Listed", "ListPlan", "Model", "best_list", "program"]
 
@@ -29,6 +29,8 @@ CHECKPOINTED = ("core_attn", "mlp", "moe", "shared_experts")
 """Modules that are checkpointed as a whole."""
 H100 = Device(flops=5e14, bytes_per_second=2.6e12, launch_ns=3000)
 """Rates that large kernels of one H100 reach in bfloat16."""
+NEEDED = ("layers", "hidden", "heads", "tokens", "sequence", "in_flight", "tensor_parallel")
+"""Numbers of a model that are at least 1."""
 HALF, FULL = 2, 4
 """Bytes of a number in bfloat16 and in float32."""
 
@@ -73,11 +75,15 @@ class Model:
     fixed_bytes: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden", "heads", "tokens", "sequence", "in_flight"):
-            if getattr(self, name) < 1:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            least = 1 if each.name in NEEDED else 0
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise InvalidArgument(
-                    f"{name}: {getattr(self, name)} is less than 1", remedy="give the model's shape"
+                    f"{each.name}: {value!r} is no whole number from {least} on",
+                    remedy="give the model's shape",
                 )
+        self._check_parts()
         if not self.ffn and not self.experts:
             raise InvalidArgument(
                 "ffn: the layers have neither a dense part nor experts",
@@ -87,6 +93,23 @@ class Model:
             raise InvalidArgument(
                 "experts: top_k and moe_ffn are missing", remedy="give top_k= and moe_ffn="
             )
+        if self.experts and self.top_k > self.experts:
+            raise InvalidArgument(
+                f"top_k: {self.top_k} is more than the {self.experts} experts",
+                remedy="give the experts of each token",
+            )
+
+    def _check_parts(self) -> None:
+        """Raises :class:`InvalidArgument` for sizes that do not divide."""
+        for name, whole, part in (
+            ("kv_heads", self.heads, self.kv_heads or self.heads),
+            ("tensor_parallel", self.heads, self.tensor_parallel),
+            ("tensor_parallel", self.hidden, self.tensor_parallel),
+        ):
+            if whole % part:
+                raise InvalidArgument(
+                    f"{name}: {part} does not divide {whole}", remedy="give a divisor"
+                )
 
     def modules(self) -> tuple[str, ...]:
         """Modules of these layers that Megatron can compute again."""
@@ -173,7 +196,10 @@ def best_list(model: Model, budget: int | str, device: Device = H100) -> ListPla
         InvalidBudget: the budget cannot be read.
         InfeasibleBudget: no list fits; the error has the least peak.
     """
-    limit = amount(budget)
+    if not isinstance(model, Model):
+        raise InvalidType(f"model: {model!r:.60} is no Model", remedy="give Model(layers=.., ..)")
+    _check_device(device)
+    limit = amount(budget, "the budget")
     names = model.modules()
     lists = [c for k in range(len(names) + 1) for c in itertools.combinations(names, k)]
     judged = [(modules, program(model, modules, device)) for modules in lists]
@@ -195,6 +221,13 @@ def best_list(model: Model, budget: int | str, device: Device = H100) -> ListPla
             needed_bytes=least.peak_memory_bytes,
         )
     return ListPlan(best.modules, limit, best, tuple(found))
+
+
+def _check_device(device: Device) -> None:
+    if not isinstance(device, Device):
+        raise InvalidType(
+            f"device: {device!r:.60} is no Device", remedy="give Device(flops=.., ..)"
+        )
 
 
 def program(

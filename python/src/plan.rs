@@ -284,6 +284,18 @@ impl Plan {
         self.replay.peak_bytes
     }
 
+    /// Micro-batches in flight, of which each waiting one holds ``saved_bytes``.
+    #[getter]
+    fn in_flight(&self) -> u32 {
+        self.view.in_flight()
+    }
+
+    /// Bytes that a micro-batch holds between its two passes; 0 if only one is in flight.
+    #[getter]
+    fn saved_bytes(&self) -> u64 {
+        self.replay.saved_bytes
+    }
+
     /// The operator that runs at the peak.
     #[getter]
     fn peak_at(&self) -> String {

@@ -106,5 +106,20 @@ def test_errors():
         Model(layers=1, hidden=8, heads=1, tokens=1, sequence=1)
     with pytest.raises(remat_bb.InvalidArgument, match="top_k"):
         Model(layers=1, hidden=8, heads=1, tokens=1, sequence=1, experts=4)
-    with pytest.raises(remat_bb.InvalidArgument, match="layers: 0"):
-        Model(**{**LLAMA, "layers": 0})
+    for name, value in (
+        ("layers", 0),
+        ("layers", 1.5),
+        ("in_flight", "4"),
+        ("tensor_parallel", 0),
+        ("tensor_parallel", 3),
+        ("kv_heads", 5),
+        ("vocabulary", -1),
+    ):
+        with pytest.raises(remat_bb.InvalidArgument, match=f"{name}: "):
+            Model(**{**LLAMA, name: value})
+    with pytest.raises(remat_bb.InvalidArgument, match="top_k: 200"):
+        Model(**{**QWEN, "top_k": 200})
+    with pytest.raises(remat_bb.RematError, match="device: 'h100'"):
+        best_list(Model(**LLAMA), "30GiB", device="h100")
+    with pytest.raises(remat_bb.InvalidBudget, match="80%"):
+        best_list(Model(**LLAMA), "80%")

@@ -23,4 +23,4 @@ pub mod transfers;
 pub use replay::ReplayJson;
 pub use solve::{LeastBudgetJson, SolveJson};
 pub use table::Table;
-pub use text::{cost, counted, gib, moment, number, time_unit};
+pub use text::{cost, counted, gib, moment, number, time_unit, waiting};

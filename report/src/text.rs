@@ -1,6 +1,7 @@
 //! Costs, sizes and moments as text.
 
 use remat_instances::Instance;
+use remat_instances::budget::format_bytes;
 use remat_instances::instance::CostUnit;
 use remat_instances::name::Name;
 use remat_instances::simulate::Replay;
@@ -83,6 +84,20 @@ pub fn counted(count: impl Into<u64>, thing: &str) -> String {
 /// Bytes as GiB.
 pub fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
+}
+
+/// What other micro-batches in flight hold, in words; `None` if only one is in flight.
+pub fn waiting(instance: &Instance, replay: &Replay) -> Option<String> {
+    let others = match instance.in_flight() {
+        0 | 1 => return None,
+        2 => "1 other micro-batch holds".to_owned(),
+        k => format!("{} other micro-batches hold", k - 1),
+    };
+    Some(format!(
+        "{others} {} between the passes, {} each",
+        format_bytes(replay.waiting_bytes),
+        format_bytes(replay.saved_bytes),
+    ))
 }
 
 /// The moment of a replay's peak, by name.

@@ -66,8 +66,12 @@ fn next(arguments: &ExplainArguments, found: &Replayed) -> String {
         ),
         None => format!("run the statements of {plan} in their order (docs/reference/formats.md)"),
     };
+    let several = match found.instance.in_flight() {
+        1 => String::new(),
+        k => format!(", in_flight={k}"),
+    };
     format!(
-        "\nTo train with this:\n  {run}\n  a PyTorch model: remat_bb.torch.compile(model, budget=\"{budget}\") plans and trains it\n"
+        "\nTo train with this:\n  {run}\n  a PyTorch model: remat_bb.torch.compile(model, budget=\"{budget}\"{several}) plans and trains it\n"
     )
 }
 
@@ -159,6 +163,9 @@ impl Teller<'_> {
             remat_report::moment(self.instance, self.plain),
             format_bytes(self.plain.peak_bytes.saturating_sub(replay.peak_bytes))
         );
+        if let Some(waiting) = remat_report::waiting(self.instance, replay) {
+            let _ = writeln!(text, "Of this, {waiting}.");
+        }
         if let Some(budget) = self.budget_bytes {
             let fits = if replay.peak_bytes <= budget {
                 format!(

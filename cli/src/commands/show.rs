@@ -190,6 +190,9 @@ impl Subject {
                 remat_report::moment(instance, replay),
                 counted(self.plan.steps.len() as u64, "statement")
             );
+            if let Some(waiting) = remat_report::waiting(instance, replay) {
+                let _ = writeln!(out, "  waiting   {waiting}");
+            }
         }
         let copies = transfers::lines(instance, replay);
         if let Some([step, ..]) = &copies {

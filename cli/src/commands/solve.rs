@@ -152,6 +152,13 @@ fn formulation(arguments: &SolveArguments) -> Result<AnyFormulation, Failure> {
     };
     match options.in_flight {
         None => Ok(formulation),
+        Some(1) if formulation.instance().in_flight() > 1 => Err(Failure::Usage {
+            problem: format!(
+                "--in-flight 1: the instance has {} micro-batches in flight, and a plan for one would be read as one for these",
+                formulation.instance().in_flight()
+            ),
+            remedy: "take in_flight out of the instance".into(),
+        }),
         Some(k) => {
             let several = formulation.instance().with_in_flight(k);
             let several = several.map_err(|e| Failure::Usage {

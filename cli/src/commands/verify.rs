@@ -321,6 +321,9 @@ fn summary(
     let peak = format_bytes(replay.peak_bytes);
     let moment = remat_report::moment(&found.instance, replay);
     line("memory", &format!("peak {peak} at {moment}{budget}"));
+    if let Some(waiting) = remat_report::waiting(&found.instance, &found.replay) {
+        line("waiting", &waiting);
+    }
     if let Some(arena) = arena {
         line("arena", &arena.words(budget_bytes));
     }

@@ -359,6 +359,16 @@ def step():
 
 def wrong():
     return 3
+
+def raises():
+    raise ValueError("boom")
+
+def ends():
+    raise SystemExit(0)
+
+def prints():
+    print("hello")
+    return step()
 """
 
 
@@ -387,6 +397,12 @@ def test_the_command(tmp_path, capsys):
     code, out, err = command(f"{file}:wrong", "--budget", "1GiB", "--json")
     assert code == 2 and json.loads(out)["status"] == "error" and "(model, inputs)" in err
     assert command(f"{file}:nobody", "--budget", "1GiB")[0] == 2
+    code, out, err = command(f"{file}:raises", "--budget", "1GiB", "--json")
+    assert code == 2 and json.loads(out)["status"] == "error" and "ValueError: boom" in err
+    assert command(f"{file}:ends", "--budget", "1GiB")[0] == 2
+    code, out, err = command(f"{file}:prints", "--budget", "1GiB", "--json")
+    assert code == 0 and json.loads(out)["fits"] == "plain" and "hello" in err
+    assert command(str(file), "--budget", "1GiB")[0] == 2
     assert command(f"{tmp_path}/other.py:step", "--budget", "1GiB")[0] == 2
     with pytest.raises(SystemExit, match="2"):
         command(f"{file}:step")

@@ -58,17 +58,8 @@ pub(super) fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             format_bytes(replay.peak_bytes),
             remat_report::moment(instance, replay),
         );
-        if let Some(others) = instance.in_flight().checked_sub(1).filter(|k| *k > 0) {
-            let _ = writeln!(
-                out,
-                "  waiting   {} {} between the passes, {} each",
-                match others {
-                    1 => "1 other micro-batch holds".into(),
-                    n => format!("{n} other micro-batches hold"),
-                },
-                format_bytes(replay.waiting_bytes),
-                format_bytes(replay.saved_bytes),
-            );
+        if let Some(waiting) = remat_report::waiting(instance, replay) {
+            let _ = writeln!(out, "  waiting   {waiting}");
         }
     }
     if let Some(Ok(placed)) = solution.addresses() {
