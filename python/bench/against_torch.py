@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import other_models
 import torch
 from measuring import Outcome, Step, header, least_budget, outcome, peak, times
 from torch import nn
@@ -112,6 +113,32 @@ CASES = {
     "unet": Case(lambda: models.Unet(16), lambda: (torch.randn(8, 3, 64, 64),)),
     "mobilenet": Case(lambda: models.Separable(16, 4), lambda: (torch.randn(8, 3, 32, 32),)),
 }
+
+
+def _other(make: Callable[[], other_models.Made]) -> Case:
+    """A model of another package."""
+    return Case(lambda: make()[0], lambda: make()[1])
+
+
+OTHERS = {
+    "opt": _other(
+        other_models.words(
+            "opt",
+            hidden_size=128,
+            num_hidden_layers=6,
+            num_attention_heads=4,
+            vocab_size=other_models.WORDS,
+            ffn_dim=512,
+            word_embed_proj_dim=128,
+            max_position_embeddings=64,
+            dropout=0.0,
+        )
+    ),
+    "gmixer": _other(other_models.timm("gmixer_12_224", img_size=64)),
+    "shufflenet": _other(other_models.torchvision("shufflenet_v2_x1_0")),
+}
+"""Models of transformers, timm and torchvision, only if they are named."""
+CASES |= OTHERS
 
 
 class Bench:
@@ -303,7 +330,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--models", nargs="+", choices=CASES, default=list(CASES))
+    own = [name for name in CASES if name not in OTHERS]
+    parser.add_argument("--models", nargs="+", choices=CASES, default=own)
     parser.add_argument("--out", type=Path, help="CSV file; rows of other models in it stay")
     parser.add_argument("--inner", choices=("eager", "inductor"), default="eager")
     parser.add_argument("--rounds", type=int, default=15, help="runs of each step (15)")
