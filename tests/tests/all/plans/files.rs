@@ -81,7 +81,7 @@ fn the_schema_lists_exactly_the_fields_that_are_written() {
     let g = monet_instance();
     let plan = Plan::from_monet(&g, &monet_schedule()).unwrap();
     let file = PlanDocument {
-        in_flight: 1,
+        in_flight: 2,
         addresses: Some(PlanAddresses {
             alignment_bytes: 8,
             arena_bytes: 24,
