@@ -21,6 +21,7 @@ from .accumulate import Given
 from .bounded import bounds_of
 from .cost import Costs, peak_bytes
 from .decisions import on_device, without_trials
+from .exclusions import check_class, check_in_flight
 from .fusion import SLACK, FusionPlanner
 from .generated import Generated
 from .kept import Kept
@@ -107,8 +108,8 @@ def backend(
 
 
 def _planner(settings: Settings, inner: str) -> Planner:
-    settings.check_class()
-    settings.check_in_flight(inner)
+    check_class(settings)
+    check_in_flight(settings, inner)
     Rules(settings.buckets)
     if settings.copying() is not None and inner == "inductor" and settings.cache:
         raise InvalidArgument(

@@ -52,8 +52,6 @@ AUTO_SECONDS = (0.6, 0.005, 10.0)
 """Seconds of the solver for any graph, for each node besides, and at most, where it copies."""
 PLANS_TOLD = 32
 """Plans of one planner at which a warning asks for fewer sizes."""
-CLASSES = ("tags", "regions", "blocks", "names")
-"""Classes of plans that training stacks can execute."""
 AUTO_GAP = 0.001
 """Proven gap that ends the search where no time is named: costs are measured no better."""
 
@@ -162,43 +160,6 @@ class Settings:
         if self.host_memory is not None and self.host_memory != 0:
             memory = amount(self.host_memory, "host_memory")
         return Copying(Link.of(self.offload), memory, self.offload_phase)
-
-    def check_class(self) -> None:
-        """Raises :class:`InvalidArgument` for an unknown class of plans, and for settings that
-        exclude one."""
-        if self.plan_class is None:
-            return
-        if self.plan_class not in CLASSES:
-            raise InvalidArgument(
-                f"plan_class: {self.plan_class!r} is no class of plans",
-                remedy=f"one of {', '.join(CLASSES)}",
-            )
-        others = {"offload": self.offload is not None, "reorder": self.reorder}
-        for name in (name for name, given in others.items() if given):
-            raise InvalidArgument(
-                f"plan_class: plans of a class exclude {name}",
-                remedy=f"leave out {name}, or plan_class",
-            )
-
-    def check_in_flight(self, inner: str) -> None:
-        """Raises :class:`InvalidArgument` for an invalid number of micro-batches in flight, and for
-        settings that exclude several."""
-        if not isinstance(self.in_flight, int) or self.in_flight < 1:
-            raise InvalidArgument(
-                f"in_flight: {self.in_flight!r} is no number of micro-batches",
-                remedy="give a whole number from 1 on",
-            )
-        others = {
-            "offload": self.offload is not None,
-            "reorder": self.reorder,
-            "plan_class": self.plan_class is not None,
-            'inner="inductor"': inner == "inductor",
-        }
-        for name in (name for name, given in others.items() if given and self.in_flight > 1):
-            raise InvalidArgument(
-                f"in_flight: several micro-batches in flight exclude {name}",
-                remedy=f"leave out {name}, or in_flight",
-            )
 
     def cost_model(self) -> Costs:
         """The costs of these settings.
