@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _native
-from ._amounts import amount
-from .errors import InfeasibleBudget, InvalidArgument, InvalidBudget
+from .errors import InfeasibleBudget, InvalidArgument
 
 SAVE, DROP, OFFLOAD = "save", "drop", "offload"
 MOST = 512
@@ -197,25 +196,6 @@ def _rate(before: Judged, after: Judged) -> float:
 def cost_of(instance: _native.Instance) -> int:
     """Cost of each node once, in nanoseconds."""
     return sum(int(node.get("cost", 0)) for node in instance.to_dict()["nodes"])
-
-
-def bytes_of(budget: int | str, peak_memory_bytes: int) -> int:
-    """A budget in bytes; a share is one of a peak.
-
-    Raises:
-        InvalidBudget: the budget cannot be read.
-    """
-    if isinstance(budget, str) and budget.strip().endswith("%"):
-        try:
-            return int(peak_memory_bytes * float(budget.strip()[:-1]) / 100)
-        except ValueError as error:
-            raise InvalidBudget(f"budget: {budget!r} is no percentage", remedy="80%") from error
-    try:
-        return amount(budget)
-    except InvalidBudget as error:
-        raise InvalidBudget(
-            f"budget: {budget!r} is no amount of memory", remedy='give bytes, "6GiB" or "80%"'
-        ) from error
 
 
 def solved(search: Search, budget: int, base_cost: int) -> NamesPlan:

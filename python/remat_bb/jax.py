@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _native
-from ._names import MOST, NamesPlan, Search, bytes_of, cost_of, names_of, solved
+from ._amounts import share_or_amount
+from ._names import MOST, NamesPlan, Search, cost_of, names_of, solved
 from ._traced import Device, Operation, Value, document, fused, needed, peak_bytes
 from .errors import InvalidArgument, InvalidType, RematError
 
@@ -156,7 +157,8 @@ def best_names(
         raise InvalidArgument("names: the list is empty", remedy=f"choose from {', '.join(found)}")
     base = exported(policies.everything_saveable)
     search = Search(exported, policy, chosen, link is not None, most)
-    return solved(search, bytes_of(budget, base.peak_memory_bytes), cost_of(base))
+    limit = share_or_amount(budget, base.peak_memory_bytes, 'give bytes, "6GiB" or "80%"')
+    return solved(search, limit, cost_of(base))
 
 
 def _exported(

@@ -7,9 +7,10 @@ import os
 import torch
 
 from .. import _native
-from .._amounts import amount
+from .._amounts import share_or_amount
 from ..errors import InvalidBudget
 from . import _compat
+from .clock import device_number
 from .partition import Joint
 
 
@@ -31,7 +32,7 @@ def device_bytes(device: torch.device) -> int:
     margin for fragmentation. Watched steps raise the margin (:func:`learn`)."""
     free, total = torch.cuda.mem_get_info(device)
     margin = int(total * MARGINS[has_expandable_segments()])
-    margin = max(margin, _LEARNT.get(_number(device), 0))
+    margin = max(margin, _LEARNT.get(device_number(device), 0))
     return max(1, free + torch.cuda.memory_reserved(device) - margin)
 
 
@@ -46,7 +47,7 @@ def learn(device: torch.device, before: int) -> None:
     reserved = torch.cuda.max_memory_reserved(device)
     if reserved > before:
         most = reserved - torch.cuda.max_memory_allocated(device)
-        _LEARNT[_number(device)] = max(most, _LEARNT.get(_number(device), 0))
+        _LEARNT[device_number(device)] = max(most, _LEARNT.get(device_number(device), 0))
 
 
 def has_expandable_segments() -> bool:
@@ -59,16 +60,12 @@ def has_expandable_segments() -> bool:
 def warm_up(device: torch.device) -> None:
     """Runs one small product in this thread and one in autograd's, once for each GPU. cuBLAS
     allocates a workspace in each thread, which stays."""
-    if _number(device) in _WARM:
+    if device_number(device) in _WARM:
         return
-    _WARM.add(_number(device))
+    _WARM.add(device_number(device))
     with _compat.unset_fake_temporarily(), torch.enable_grad():
         matrix = torch.ones(16, 16, device=device, requires_grad=True)
         torch.mm(matrix, matrix).sum().backward()
-
-
-def _number(device: torch.device) -> int:
-    return torch.cuda.current_device() if device.index is None else device.index
 
 
 def budget_bytes(budget: int | str, instance: _native.Instance, joint: Joint | None) -> int:
@@ -85,10 +82,4 @@ def budget_bytes(budget: int | str, instance: _native.Instance, joint: Joint | N
                 remedy="give bytes",
             )
         return device_bytes(device)
-    if isinstance(budget, str) and budget.strip().endswith("%"):
-        try:
-            share = float(budget.strip()[:-1])
-        except ValueError as error:
-            raise InvalidBudget(f"budget: {budget!r} is no percentage", remedy="80%") from error
-        return int(instance.peak_memory_bytes * share / 100)
-    return amount(budget)
+    return share_or_amount(budget, instance.peak_memory_bytes)

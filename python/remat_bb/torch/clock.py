@@ -66,7 +66,7 @@ def on_gpu(run: Callable[[], Any], repeats: int, device: torch.device) -> tuple[
 
 def forget(device: torch.device) -> None:
     """Frees the buffer of :func:`on_gpu`, and cached memory of measured calls."""
-    _FLUSH.pop(_number(device), None)
+    _FLUSH.pop(device_number(device), None)
     torch.cuda.empty_cache()
 
 
@@ -98,12 +98,13 @@ def kernel_settings() -> tuple[str, ...]:
     return tuple(name for name, is_on in settings.items() if is_on)
 
 
-def _number(device: torch.device) -> int:
+def device_number(device: torch.device) -> int:
+    """The number of a GPU; the current one's if the device names none."""
     return torch.cuda.current_device() if device.index is None else device.index
 
 
 def _flush(device: torch.device) -> None:
-    number = _number(device)
+    number = device_number(device)
     if number not in _FLUSH:
         _FLUSH[number] = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device=device)
     _FLUSH[number].zero_()
@@ -111,9 +112,9 @@ def _flush(device: torch.device) -> None:
 
 def _warm(device: torch.device) -> None:
     """Raises the clocks of a GPU that idled."""
-    if _number(device) in _WARM:
+    if device_number(device) in _WARM:
         return
-    _WARM.add(_number(device))
+    _WARM.add(device_number(device))
     matrix = torch.ones(WARM_SIZE, WARM_SIZE, device=device)
     end = time.perf_counter() + WARM_SECONDS
     while time.perf_counter() < end:
