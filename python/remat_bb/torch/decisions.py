@@ -25,18 +25,23 @@ VARYING = frozenset(getattr(aten, name) for name in NAMES if hasattr(aten, name)
 ``use_deterministic_algorithms``)."""
 
 
+def _results(node: fx.Node) -> list[torch.Tensor]:
+    """The tensors among the results of a call."""
+    return [x for x in tree_leaves(node.meta.get("val")) if isinstance(x, torch.Tensor)]
+
+
 def varies(node: fx.Node) -> bool:
     """Returns true if a second run of a call may return other bits."""
     if torch.are_deterministic_algorithms_enabled():
         return False
-    tensors = [x for x in tree_leaves(node.meta.get("val")) if isinstance(x, torch.Tensor)]
+    tensors = _results(node)
     is_on_gpu = any(x.device.type == "cuda" for x in tensors)
     return is_on_gpu and getattr(node.target, "overloadpacket", None) in VARYING
 
 
 def is_decision(node: fx.Node) -> bool:
     """Returns true for a call whose results are integers or truth values."""
-    tensors = [x for x in tree_leaves(node.meta.get("val")) if isinstance(x, torch.Tensor)]
+    tensors = _results(node)
     return bool(tensors) and not any(
         x.dtype.is_floating_point or x.dtype.is_complex for x in tensors
     )
@@ -65,7 +70,7 @@ class Varying:
 def draws_elsewhere(node: fx.Node, device: torch.device) -> bool:
     """Returns true for a call that draws from the generator of another GPU. Torch saves the state
     of the current GPU's generator, which is the one of the step."""
-    tensors = [x for x in tree_leaves(node.meta.get("val")) if isinstance(x, torch.Tensor)]
+    tensors = _results(node)
     return any(x.device.type == "cuda" and x.device != device for x in tensors)
 
 
@@ -87,7 +92,7 @@ CONVOLUTIONS = frozenset((aten.convolution, aten.convolution_backward))
 def chooses_by_time(node: fx.Node) -> bool:
     """Returns true for a convolution whose kernel cuDNN chooses by trials (``benchmark``). Trials
     are per thread, so a second run may take another kernel."""
-    tensors = (x for x in tree_leaves(node.meta.get("val")) if isinstance(x, torch.Tensor))
+    tensors = _results(node)
     is_on_gpu = any(x.device.type == "cuda" for x in tensors)
     packet = getattr(node.target, "overloadpacket", None)
     return torch.backends.cudnn.benchmark and is_on_gpu and packet in CONVOLUTIONS
