@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .errors import InvalidType
+
 
 @dataclass(frozen=True)
 class Device:
@@ -25,6 +27,18 @@ class Device:
         """Time of an operation of ``work`` floating point operations that moves ``traffic``
         bytes: the longer of the two times, plus the launch."""
         return self.launch_ns + round(1e9 * max(work / self.flops, traffic / self.bytes_per_second))
+
+
+def check_device(device: Any) -> None:
+    """Refuses what is no :class:`Device`.
+
+    Raises:
+        InvalidType: it is none.
+    """
+    if not isinstance(device, Device):
+        raise InvalidType(
+            f"device: {device!r:.60} is no Device", remedy="give Device(flops=.., ..)"
+        )
 
 
 @dataclass(eq=False)

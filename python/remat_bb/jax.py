@@ -15,8 +15,8 @@ from typing import Any
 from . import _native
 from ._amounts import share_or_amount
 from ._names import MOST, NamesPlan, Search, cost_of, names_of, solved
-from ._traced import Device, Operation, Value, document, fused, needed, peak_bytes
-from .errors import InvalidArgument, InvalidType, RematError
+from ._traced import Device, Operation, Value, check_device, document, fused, needed, peak_bytes
+from .errors import InvalidArgument, RematError
 
 try:
     import jax
@@ -124,10 +124,8 @@ def best_names(
         names = [names]
     if not isinstance(most, int) or most < 1:
         raise InvalidArgument(f"most: {most!r} is no number of programs", remedy="give 512")
-    if device is not None and not isinstance(device, Device):
-        raise InvalidType(
-            f"device: {device!r:.60} is no Device", remedy="give Device(flops=.., ..)"
-        )
+    if device is not None:
+        check_device(device)
     policies = jax.checkpoint_policies
     speeds = None if link is None else _native.host_link(link)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from . import _native
 from ._amounts import amount
 from ._names import cost_of
-from ._traced import Device, Operation, Value, document
+from ._traced import Device, Operation, Value, check_device, document
 from .errors import InfeasibleBudget, InvalidArgument, InvalidType
 
 __all__ = ["Listed", "ListPlan", "Model", "best_list", "program"]
@@ -198,7 +198,7 @@ def best_list(model: Model, budget: int | str, device: Device = H100) -> ListPla
     """
     if not isinstance(model, Model):
         raise InvalidType(f"model: {model!r:.60} is no Model", remedy="give Model(layers=.., ..)")
-    _check_device(device)
+    check_device(device)
     limit = amount(budget, "the budget")
     names = model.modules()
     lists = [c for k in range(len(names) + 1) for c in itertools.combinations(names, k)]
@@ -221,13 +221,6 @@ def best_list(model: Model, budget: int | str, device: Device = H100) -> ListPla
             needed_bytes=least.peak_memory_bytes,
         )
     return ListPlan(best.modules, limit, best, tuple(found))
-
-
-def _check_device(device: Device) -> None:
-    if not isinstance(device, Device):
-        raise InvalidType(
-            f"device: {device!r:.60} is no Device", remedy="give Device(flops=.., ..)"
-        )
 
 
 def program(
