@@ -44,6 +44,7 @@ pub mod name;
 pub mod nearest;
 pub mod number;
 pub mod order;
+pub mod pipeline;
 pub mod place;
 pub mod plain;
 pub mod plan;

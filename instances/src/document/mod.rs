@@ -170,6 +170,11 @@ impl Document {
         T::deserialize(Place::of(&self.root))
     }
 
+    /// The text of the value at a place.
+    pub(crate) fn text_at(&self, span: Span) -> &str {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
     /// Reads the value at a place.
     pub(crate) fn read_at<'d, T: Deserialize<'d>>(&'d self, span: Span) -> Result<T, Failure> {
         T::deserialize(Place::of(self.find(span, None)))
@@ -223,7 +228,7 @@ impl Document {
             Data::Array(list) => format!("a list of {}", list.len()),
             Data::Object(list) => format!("an object of {} fields", list.len()),
             _ => {
-                let text = &self.text[value.span.start as usize..value.span.end as usize];
+                let text = self.text_at(value.span);
                 let mut short: String = text.chars().take(40).collect();
                 if short.len() < text.len() {
                     short += "...";

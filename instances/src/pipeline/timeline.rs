@@ -1,0 +1,254 @@
+//! Replay of a pipeline's schedule, event by event.
+
+use super::profile::StageProfile;
+use super::schedule::{Pass, Schedule};
+
+/// Times of the sends over one cut for one micro-batch, in units of cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendTimes {
+    /// Activations, to the next stage.
+    pub forward: u64,
+    /// Gradients, to the stage before.
+    pub backward: u64,
+}
+
+/// A pass with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedPass {
+    /// The pass.
+    pub pass: Pass,
+    /// Time at its start, in units of cost.
+    pub start: u64,
+    /// Time at its end.
+    pub end: u64,
+}
+
+/// The passes of all devices with their times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeline {
+    /// Passes of each device in order.
+    pub devices: Vec<Vec<TimedPass>>,
+    /// Time of the last end.
+    pub makespan: u64,
+}
+
+/// Times of the passes of a stage, in units of cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassTimes {
+    /// Forward pass.
+    pub forward: u64,
+    /// Backward pass, recomputations included.
+    pub backward: u64,
+}
+
+/// Replays a schedule. A pass starts once its device is free and what it receives has arrived. Each
+/// cut has a lane in each direction, which sends one micro-batch after the other.
+///
+/// `times` has one entry a stage, `sends` one a cut between neighbouring stages.
+///
+/// # Panics
+/// If the lists have other lengths.
+pub fn timeline(schedule: &Schedule, times: &[PassTimes], sends: &[SendTimes]) -> Timeline {
+    let (stages, count) = (schedule.stages(), schedule.microbatches() as usize);
+    assert_eq!((times.len(), sends.len()), (stages, stages - 1));
+    let mut arrival = Arrivals::new(stages, count);
+    let passes: Vec<Vec<Pass>> = (0..schedule.devices())
+        .map(|device| schedule.passes(device))
+        .collect();
+    let mut devices: Vec<Vec<TimedPass>> = vec![Vec::new(); passes.len()];
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for (list, done) in passes.iter().zip(&mut devices) {
+            while let Some(pass) = list.get(done.len()) {
+                let Some(ready) = arrival.of(pass) else {
+                    break;
+                };
+                let free = done.last().map_or(0, |last| last.end);
+                let start = ready.max(free);
+                let own = &times[pass.stage];
+                let end = start
+                    + match pass.backward {
+                        true => own.backward,
+                        false => own.forward,
+                    };
+                arrival.send(pass, end, sends);
+                done.push(TimedPass {
+                    pass: *pass,
+                    start,
+                    end,
+                });
+                moved = true;
+            }
+        }
+    }
+    let ends = devices.iter().filter_map(|done| done.last());
+    let makespan = ends.map(|last| last.end).max().unwrap_or(0);
+    Timeline { devices, makespan }
+}
+
+/// Times at which tensors arrive.
+struct Arrivals {
+    stages: usize,
+    /// `[stage][microbatch]`: arrival of activations, and of gradients; `None` before they are sent.
+    forward: Vec<Vec<Option<u64>>>,
+    backward: Vec<Vec<Option<u64>>>,
+    /// Time at which the lanes of each cut are free.
+    free: Vec<[u64; 2]>,
+}
+
+impl Arrivals {
+    fn new(stages: usize, count: usize) -> Self {
+        let none = || vec![vec![None; count]; stages];
+        let mut forward = none();
+        forward[0].fill(Some(0));
+        Arrivals {
+            stages,
+            forward,
+            backward: none(),
+            free: vec![[0; 2]; stages.saturating_sub(1)],
+        }
+    }
+
+    fn of(&self, pass: &Pass) -> Option<u64> {
+        let lists = match pass.backward {
+            true => &self.backward,
+            false => &self.forward,
+        };
+        lists[pass.stage][pass.microbatch as usize]
+    }
+
+    fn send(&mut self, pass: &Pass, end: u64, sends: &[SendTimes]) {
+        let (stage, m) = (pass.stage, pass.microbatch as usize);
+        match pass.backward {
+            // The loss is on the last stage: its backward pass may follow.
+            false if stage + 1 == self.stages => self.backward[stage][m] = Some(end),
+            false => {
+                let lane = &mut self.free[stage][0];
+                *lane = end.max(*lane) + sends[stage].forward;
+                self.forward[stage + 1][m] = Some(*lane);
+            }
+            true if stage == 0 => {}
+            true => {
+                let lane = &mut self.free[stage - 1][1];
+                *lane = end.max(*lane) + sends[stage - 1].backward;
+                self.backward[stage - 1][m] = Some(*lane);
+            }
+        }
+    }
+}
+
+/// Largest memory of a device in bytes: its fixed memory, the pass that runs, and the saved bytes of
+/// each micro-batch that waits between its passes.
+///
+/// `profiles` has one entry a stage of the pipeline.
+pub fn device_peak(
+    schedule: &Schedule,
+    device: usize,
+    fixed_bytes: u64,
+    profiles: &[StageProfile],
+) -> u64 {
+    let (mut waiting, mut peak) = (0u64, 0u64);
+    for pass in schedule.passes(device) {
+        let own = &profiles[pass.stage];
+        if pass.backward {
+            waiting -= own.saved_bytes;
+        }
+        let running = match pass.backward {
+            true => own.backward_bytes,
+            false => own.forward_bytes,
+        };
+        peak = peak.max(waiting + running);
+        if !pass.backward {
+            waiting += own.saved_bytes;
+        }
+    }
+    fixed_bytes + peak
+}
+
+/// The published objective of a pipeline, in units of cost: the time that one micro-batch takes
+/// through all stages, and for each further one the time of the slowest device (Zheng et al.,
+/// "Alpa", OSDI 2022, equation 2; Zhu et al., "Mist", EuroSys 2025, equation 1).
+///
+/// `stages` has the time of forward and backward pass of each stage. Sends count in the first term;
+/// a lane that is slower than every device limits the rate. With `V` stages on a device, the
+/// pipeline fills in a `V`-th of the time (Narayanan et al., SC 2021, section 2.2).
+pub fn formula(schedule: &Schedule, stages: &[u64], sends: &[SendTimes]) -> u64 {
+    let devices: Vec<u64> = (0..schedule.devices())
+        .map(|device| schedule.stages_of(device).map(|stage| stages[stage]).sum())
+        .collect();
+    let slowest = devices.iter().copied().max().unwrap_or(0);
+    let lane = sends.iter().map(|send| send.forward.max(send.backward));
+    let rate = slowest.max(lane.max().unwrap_or(0));
+    let sent: u64 = sends.iter().map(|send| send.forward + send.backward).sum();
+    let fill = devices.iter().sum::<u64>() - slowest;
+    let steps = u64::from(schedule.microbatches() - 1);
+    slowest + fill.div_ceil(schedule.chunks() as u64) + sent + steps * rate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schedule::ScheduleKind;
+    use super::*;
+
+    fn times(list: &[(u64, u64)]) -> Vec<PassTimes> {
+        list.iter()
+            .map(|&(forward, backward)| PassTimes { forward, backward })
+            .collect()
+    }
+
+    #[test]
+    fn equal_stages_take_the_time_of_the_formula() {
+        for kind in [ScheduleKind::Gpipe, ScheduleKind::OneForwardOneBackward] {
+            for (devices, microbatches) in [(1, 1), (1, 4), (4, 1), (4, 4), (3, 8)] {
+                let schedule = Schedule::new(kind, devices, microbatches).unwrap();
+                let all = times(&vec![(2, 4); devices as usize]);
+                let sends = vec![SendTimes::default(); devices as usize - 1];
+                let found = timeline(&schedule, &all, &sends);
+                let expected = formula(&schedule, &vec![6; devices as usize], &sends);
+                assert_eq!(found.makespan, expected, "{kind} {devices} {microbatches}");
+            }
+        }
+        // A quarter of the bubble of one stage a device.
+        let schedule = Schedule::new(ScheduleKind::Interleaved(4), 4, 8).unwrap();
+        let sends = vec![SendTimes::default(); 15];
+        let found = timeline(&schedule, &times(&[(1, 2); 16]), &sends);
+        assert_eq!(found.makespan, 8 * 12 + 3 * 3);
+        assert_eq!(formula(&schedule, &[3; 16], &sends), 8 * 12 + 3 * 3);
+    }
+
+    #[test]
+    fn unequal_stages_and_sends_by_hand() {
+        let schedule = Schedule::new(ScheduleKind::OneForwardOneBackward, 2, 2).unwrap();
+        let sends = [SendTimes {
+            forward: 1,
+            backward: 2,
+        }];
+        let found = timeline(&schedule, &times(&[(3, 4), (5, 6)]), &sends);
+        let spans = |device: usize| -> Vec<(u64, u64)> {
+            let list = found.devices[device].iter();
+            list.map(|p| (p.start, p.end)).collect()
+        };
+        // Stage 0: F0, F1, B0, B1; stage 1: F0, B0, F1, B1.
+        assert_eq!(spans(1), [(4, 9), (9, 15), (15, 20), (20, 26)]);
+        assert_eq!(spans(0), [(0, 3), (3, 6), (17, 21), (28, 32)]);
+        assert_eq!(found.makespan, 32);
+        assert_eq!(formula(&schedule, &[7, 11], &sends), 11 + 7 + 3 + 11);
+    }
+
+    #[test]
+    fn the_peak_counts_micro_batches_that_wait() {
+        let schedule = Schedule::new(ScheduleKind::OneForwardOneBackward, 3, 8).unwrap();
+        let profile = StageProfile {
+            forward: 1,
+            backward: 2,
+            saved_bytes: 10,
+            forward_bytes: 12,
+            backward_bytes: 17,
+        };
+        let peaks: Vec<u64> = (0..3)
+            .map(|device| device_peak(&schedule, device, 100, &[profile; 3]))
+            .collect();
+        assert_eq!(peaks, [100 + 20 + 17, 100 + 10 + 17, 117]);
+    }
+}
