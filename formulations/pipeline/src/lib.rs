@@ -1,0 +1,34 @@
+//! Where to cut a model into pipeline stages, and what each stage recomputes, with proven bounds.
+//!
+//! The whole program falls apart. *Inner problems*: the least time of a stage for one micro-batch,
+//! with as many micro-batches in flight as the schedule holds there. *Outer problem*: the cuts, a
+//! shortest path over intervals of the forward pass for each limit on the slowest stage. Bounds and
+//! plans of inner problems give a bound and a plan of the whole by the same search for paths.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`path`] | the outer problem: cuts from times of intervals |
+//! | `intervals` | intervals between positions: base costs, fixed memory, sends |
+//! | `classes` | inner problems, each solved once for equal graphs |
+//! | `knapsack` | a quick bound on an inner problem |
+//! | [`Pipeline`] | the whole, to be solved |
+//! | `search` | solves the inner problems that matter |
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod classes;
+mod devices;
+mod intervals;
+mod knapsack;
+pub mod path;
+mod pipeline;
+mod search;
+mod solution;
+
+pub use devices::{Devices, DevicesError};
+pub use pipeline::{Pipeline, PipelineError, PipelineSettings};
+pub use solution::{Arranged, PipelineSolution, StagePlan};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
