@@ -128,7 +128,7 @@ impl<T: Fn(usize, usize, usize) -> u64> Outer<'_, T> {
         let mut before = vec![IMPOSSIBLE; self.points.len()];
         before[0] = 0;
         let mut from = vec![vec![0usize; self.points.len()]; self.stages];
-        for s in 0..self.stages {
+        for (s, from) in from.iter_mut().enumerate() {
             let mut now = vec![IMPOSSIBLE; self.points.len()];
             for j in self.ends(s) {
                 for i in self.begins(s).take_while(|&i| i < j) {
@@ -142,7 +142,7 @@ impl<T: Fn(usize, usize, usize) -> u64> Outer<'_, T> {
                     }
                     let sum = before[i].saturating_add(time).saturating_add(cut.sum);
                     if sum < now[j] {
-                        (now[j], from[s][j]) = (sum, i);
+                        (now[j], from[j]) = (sum, i);
                     }
                 }
             }
