@@ -11,6 +11,7 @@ mod memory;
 mod mip;
 mod options;
 mod overview;
+mod pipeline;
 mod show;
 mod values;
 
@@ -26,6 +27,7 @@ pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
 pub use options::{ALL, COPIES, LINK, Options, PROGRAM, SEARCH, WORKERS};
+pub use pipeline::PipelineArguments;
 pub use show::ShowArguments;
 pub use values::{parse_overhead, parse_setting};
 
@@ -150,6 +152,9 @@ pub enum Command {
     /// Find the frontier of time against memory over a range of budgets
     #[command(long_about = SWEEP_ABOUT)]
     Sweep(SweepArguments),
+    /// Find where to cut a model into pipeline stages, and what each recomputes
+    #[command(long_about = pipeline::PIPELINE_ABOUT)]
+    Pipeline(Box<PipelineArguments>),
     /// Find the largest batch of a model within a budget and a bounded cost
     #[command(long_about = MAX_BATCH_ABOUT)]
     MaxBatch(MaxBatchArguments),

@@ -5,6 +5,7 @@
 //! | `text`, `table` | costs, sizes and numbers as text; tables |
 //! | `replay` | [`ReplayJson`]: findings of a replay in results |
 //! | [`results`], `solve` | objects that commands print as JSON; [`SolveJson`]: the answer of a solve |
+//! | [`pipeline`] | objects of pipelines |
 //! | [`search_log`] | the log of a search over a linear or integer program |
 //! | [`transfers`] | copies to the host and their link |
 //! | [`draw`] | pictures: memory over time, schedules, addresses, trade-offs, progress |
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod draw;
+pub mod pipeline;
 mod replay;
 pub mod results;
 pub mod search_log;

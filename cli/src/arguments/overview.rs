@@ -8,7 +8,15 @@ use std::fmt::Write;
 const TASKS: [(&str, &[&str]); 6] = [
     (
         "Plan a model",
-        &["solve", "fits", "sweep", "max-batch", "baselines", "zoo"],
+        &[
+            "solve",
+            "pipeline",
+            "fits",
+            "sweep",
+            "max-batch",
+            "baselines",
+            "zoo",
+        ],
     ),
     (
         "Read and check plans",

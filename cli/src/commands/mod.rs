@@ -13,6 +13,7 @@ pub mod man;
 pub mod max_batch;
 pub mod mip;
 pub mod order;
+pub mod pipeline;
 pub mod place;
 pub mod plan_memory;
 pub mod schema;
@@ -23,6 +24,7 @@ pub mod sweep;
 pub mod torch;
 pub mod verify;
 mod verify_memory;
+mod verify_pipeline;
 pub mod zoo;
 
 /// Number of integer columns of a model.

@@ -17,14 +17,19 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The objects that each command prints with `--json`, and the object for errors.
-static OBJECTS: [(&str, &[OfObject]); 20] = [
+static OBJECTS: [(&str, &[OfObject]); 21] = [
     ("solve", &[of::<SolveJson<'static>>]),
     (
         "verify",
         &[
             of::<verify::VerifyJson<'static>>,
             of::<verify_memory::JudgedJson<'static>>,
+            of::<verify_pipeline::PipelineReplayJson<'static>>,
         ],
+    ),
+    (
+        "pipeline",
+        &[of::<remat_report::pipeline::PipelineJson<'static>>],
     ),
     ("fits", &[of::<fits::FitsJson<'static>>]),
     ("improve", &[of::<improve::ImproveJson<'static>>]),

@@ -1,6 +1,6 @@
 //! `remat-bb verify`
 
-use super::verify_memory;
+use super::{verify_memory, verify_pipeline};
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::{files, source};
@@ -19,6 +19,9 @@ use serde::Serialize;
 /// [`Failure`] for bad input, a plan that cannot be executed, or false claims.
 pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     if let Some(exit) = verify_memory::run(arguments)? {
+        return Ok(exit);
+    }
+    if let Some(exit) = verify_pipeline::run(arguments)? {
         return Ok(exit);
     }
     let (found, other_link) =
