@@ -11,7 +11,7 @@ use remat_instances::pipeline::document::{PipelineDocument, PipelineFile, SCHEMA
 use remat_instances::pipeline::split::Split;
 use remat_report::pipeline::{DeviceJson, StageJson, devices, stages};
 use remat_report::results::{self, OriginJson};
-use remat_report::{Table, counted};
+use remat_report::Table;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
