@@ -10,6 +10,7 @@
 //! | [`path`] | the outer problem: cuts from times of intervals |
 //! | `intervals` | intervals between positions: base costs, fixed memory, sends |
 //! | `classes` | inner problems, each solved once for equal graphs |
+//! | [`baselines`], `rules`, `measured`, `layers` | known ways to cut a model and to recompute |
 //! | `knapsack` | a quick bound on an inner problem |
 //! | [`Pipeline`] | the whole, to be solved |
 //! | `tables` | bounds and plans of all intervals |
@@ -18,12 +19,16 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod baselines;
 mod classes;
 mod devices;
 mod intervals;
 mod knapsack;
+mod layers;
+mod measured;
 pub mod path;
 mod pipeline;
+mod rules;
 mod search;
 mod solution;
 mod solve;
@@ -31,6 +36,7 @@ mod tables;
 
 pub use devices::{Devices, DevicesError};
 pub use pipeline::{Pipeline, PipelineError, PipelineSettings};
+pub use rules::StageRule;
 pub use solution::{Arranged, PipelineSolution, StagePlan};
 
 #[cfg(doctest)]
