@@ -13,6 +13,7 @@
 //! | [`baselines`], `rules`, `measured`, `layers` | known ways to cut a model and to recompute |
 //! | `knapsack` | a quick bound on an inner problem |
 //! | [`Pipeline`] | the whole, to be solved |
+//! | `descent` | cuts for several stages on a device |
 //! | `tables` | bounds and plans of all intervals |
 //! | `search` | solves the inner problems that matter |
 //! | `solve` | from a search to the answer, also for interleaved schedules |
@@ -21,6 +22,7 @@
 
 pub mod baselines;
 mod classes;
+mod descent;
 mod devices;
 mod intervals;
 mod knapsack;
