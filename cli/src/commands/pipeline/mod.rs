@@ -78,14 +78,6 @@ pub(super) fn schedule(
     })
 }
 
-/// A number of micro-batches in words.
-pub(super) fn micro_batches(count: u32) -> String {
-    match count {
-        1 => "1 micro-batch".into(),
-        _ => format!("{count} micro-batches"),
-    }
-}
-
 fn pipeline<'s, 'a>(
     arguments: &PipelineArguments,
     split: &'s Split<'a>,
