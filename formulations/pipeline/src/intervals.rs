@@ -2,7 +2,8 @@
 
 use crate::path::CutTime;
 use remat_instances::instance::HostLink;
-use remat_instances::pipeline::arrangement::{NoTime, fixed_bytes, send_times};
+use remat_instances::pipeline::arrangement::{NoTime, send_times};
+use remat_instances::pipeline::fixed::FixedMemory;
 use remat_instances::pipeline::split::Split;
 
 /// The points at which a graph may be cut, with both ends, and what lies between them.
@@ -51,11 +52,12 @@ impl<'s, 'a> Intervals<'s, 'a> {
         });
         let sends = sends.collect::<Result<_, _>>()?;
         let count = positions.len();
+        let memory = FixedMemory::of(split, microbatches);
         let mut fixed = vec![0; count * count];
         for i in 0..count {
+            let from = memory.from(positions[i]);
             for j in i + 1..count {
-                let range = positions[i]..positions[j];
-                fixed[i * count + j] = fixed_bytes(split, &[range], microbatches);
+                fixed[i * count + j] = from[(positions[j] - positions[i]) as usize];
             }
         }
         Ok(Intervals {

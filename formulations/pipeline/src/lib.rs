@@ -12,7 +12,9 @@
 //! | `classes` | inner problems, each solved once for equal graphs |
 //! | `knapsack` | a quick bound on an inner problem |
 //! | [`Pipeline`] | the whole, to be solved |
+//! | `tables` | bounds and plans of all intervals |
 //! | `search` | solves the inner problems that matter |
+//! | `solve` | from a search to the answer, also for interleaved schedules |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -24,6 +26,8 @@ pub mod path;
 mod pipeline;
 mod search;
 mod solution;
+mod solve;
+mod tables;
 
 pub use devices::{Devices, DevicesError};
 pub use pipeline::{Pipeline, PipelineError, PipelineSettings};

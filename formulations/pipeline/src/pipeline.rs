@@ -3,8 +3,8 @@
 use crate::devices::Devices;
 use crate::intervals::Intervals;
 use crate::path::Outer;
-use crate::search::Search;
 use crate::solution::PipelineSolution;
+use crate::solve;
 use remat_formulations::SolveError;
 use remat_instances::instance::{HostLink, StructureError};
 use remat_instances::pipeline::arrangement::{Arrangement, Device, NoTime, PipelineReplayError};
@@ -82,6 +82,9 @@ pub enum PipelineError {
     /// A pipeline cannot be executed: a defect.
     #[error(transparent)]
     Pipeline(#[from] PipelineReplayError),
+    /// A stage of the best cuts has no plan: a defect.
+    #[error("stage {0} of the best cuts has no plan")]
+    Unplanned(usize),
     /// A pipeline exceeds a budget: a defect.
     #[error("device {device} needs {peak_bytes} bytes, above its budget of {budget_bytes}")]
     OverBudget {
@@ -237,6 +240,6 @@ impl<'s, 'a> Pipeline<'s, 'a> {
         settings: &PipelineSettings,
         listener: &dyn Listener,
     ) -> Result<PipelineSolution, PipelineError> {
-        Search::new(self, settings, listener)?.run()
+        solve::solve(self, settings, listener)
     }
 }

@@ -141,6 +141,7 @@ fn all_layouts(network: impl Fn() -> Result<Network, ZooError>) {
                     split_gradients,
                     explicit_sums,
                     relu_reads_input,
+                    ..TrainingOptions::default()
                 };
                 check(network().unwrap(), options);
             }

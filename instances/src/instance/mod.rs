@@ -13,6 +13,7 @@ mod link_request;
 mod node;
 mod passing;
 mod precedence;
+mod resident;
 mod restrict;
 mod validate;
 mod view;
@@ -24,6 +25,7 @@ pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
 pub(crate) use passing::PlainPassing;
 pub use passing::passing_in_plain_order;
 pub use precedence::Precedence;
+pub use resident::Resident;
 pub use restrict::Choices;
 pub use validate::StructureError;
 

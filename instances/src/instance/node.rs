@@ -1,5 +1,6 @@
 //! Nodes of an instance: an operator, its output tensor, and its implementations.
 
+use super::Resident;
 use crate::name::Name;
 use crate::semantics::Semantics;
 use serde::{Deserialize, Serialize};
@@ -147,6 +148,10 @@ pub struct Node {
     /// gradients, in bytes: parameters, input batch, and the parameter gradients made so far. In an
     /// instance it never shrinks along the forward pass.
     pub fixed_bytes: u64,
+    /// Memory that the device which runs this node holds for it during the whole step: its
+    /// parameters with their gradients and optimizer states. It is a part of `fixed_bytes`, counted
+    /// by node, for graphs that several devices share; empty if unknown.
+    pub resident: Vec<Resident>,
     /// Tensors alive around this node in the plain order, ascending: its inputs, and tensors whose
     /// lifetime spans it. For backward nodes only gradients and the loss count (MONeT's `local`).
     pub passing: Vec<NodeId>,

@@ -77,6 +77,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
         }
         order.check(&data.nodes, i)?;
     }
+    check_residents(&data.nodes)?;
     check_totals(&data.nodes)
 }
 
@@ -152,6 +153,56 @@ fn check_totals(nodes: &[Node]) -> Result<(), StructureError> {
             "the sizes add up to more than 64-bit arithmetic holds",
             "check the unit of the sizes: they are bytes",
         );
+    }
+    Ok(())
+}
+
+/// Checks that every entry of resident memory has a name, that entries of one name have equal sizes,
+/// and that all of them together are in range.
+fn check_residents(nodes: &[Node]) -> Result<(), StructureError> {
+    let mut known: HashMap<&str, (u64, String)> = HashMap::new();
+    let mut total = 0;
+    for (i, node) in nodes.iter().enumerate() {
+        for (k, entry) in node.resident.iter().enumerate() {
+            let at = format!("nodes[{i}].resident[{k}]");
+            if entry.name.is_empty() {
+                return error(
+                    format!("{at}.name"),
+                    "an empty name",
+                    "resident memory has no name",
+                    "name it, for example by its parameter",
+                );
+            }
+            in_range(format!("{at}.bytes"), entry.bytes)?;
+            match known.get(entry.name.as_str()) {
+                None => {
+                    total += entry.bytes;
+                    if total > LARGEST_VALUE {
+                        return error(
+                            format!("{at}.bytes"),
+                            total,
+                            "the sizes of all resident memory add up to too much",
+                            format!(
+                                "the sum goes up to 2^53 - 1 = {LARGEST_VALUE}: check the unit"
+                            ),
+                        );
+                    }
+                    known.insert(&entry.name, (entry.bytes, at));
+                }
+                Some((bytes, _)) if *bytes == entry.bytes => {}
+                Some((bytes, first)) => {
+                    return error(
+                        format!("{at}.bytes"),
+                        entry.bytes,
+                        format!(
+                            "{first} has the same name ({:?}) and another size ({bytes})",
+                            entry.name
+                        ),
+                        "give equal sizes, or every memory a name of its own",
+                    );
+                }
+            }
+        }
     }
     Ok(())
 }

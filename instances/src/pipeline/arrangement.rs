@@ -1,5 +1,6 @@
 //! Stages of a pipeline at given cuts.
 
+use super::fixed::FixedMemory;
 use super::profile::{ProfileError, StageProfile};
 use super::schedule::Schedule;
 use super::split::Split;
@@ -60,6 +61,7 @@ pub struct Arrangement<'s, 'a> {
     split: &'s Split<'a>,
     schedule: Schedule,
     cuts: Vec<u32>,
+    fixed: FixedMemory,
 }
 
 /// Times and peaks of a pipeline, replayed.
@@ -106,6 +108,7 @@ impl<'s, 'a> Arrangement<'s, 'a> {
     pub fn new(split: &'s Split<'a>, schedule: Schedule, cuts: Vec<u32>) -> Self {
         assert_eq!(cuts.len() + 1, schedule.stages(), "one cut between stages");
         Arrangement {
+            fixed: FixedMemory::of(split, schedule.microbatches()),
             split,
             schedule,
             cuts,
@@ -127,7 +130,7 @@ impl<'s, 'a> Arrangement<'s, 'a> {
     pub fn fixed_bytes(&self, device: usize) -> u64 {
         let ranges = self.schedule.stages_of(device).map(|s| self.range(s));
         let ranges: Vec<Range<u32>> = ranges.collect();
-        fixed_bytes(self.split, &ranges, self.schedule.microbatches())
+        self.fixed.bytes(&ranges)
     }
 
     /// The graph of a stage, with the fixed memory and the micro-batches in flight of its device.
@@ -205,13 +208,4 @@ fn own_times(stage: &Instance) -> PassTimes {
         forward,
         backward: stage.base_cost() - forward,
     }
-}
-
-/// Fixed memory in bytes of a device with stages of these positions: what the graph says that their
-/// nodes hold, and on the first stage the inputs of all micro-batches. If the graph does not say
-/// which node holds what, each device holds the fixed memory of the whole graph.
-pub fn fixed_bytes(split: &Split<'_>, ranges: &[Range<u32>], microbatches: u32) -> u64 {
-    let whole = split.instance();
-    let _ = (ranges, microbatches);
-    whole.static_bytes()
 }

@@ -10,12 +10,14 @@
 //! | [`split`] | positions of cuts, and the bytes that cross each |
 //! | [`stage`] | the graph of one stage, with received and sent tensors |
 //! | [`arrangement`] | stages at given cuts, and their replay on all devices |
+//! | [`fixed`] | fixed memory of devices |
 //! | [`profile`] | time and memory of the passes of a stage under a plan |
 //! | [`timeline`] | replay of a schedule event by event |
 //! | [`document`] | plan files of pipelines: `remat-pipeline/1` |
 
 pub mod arrangement;
 pub mod document;
+pub mod fixed;
 pub mod profile;
 pub mod schedule;
 pub mod split;

@@ -236,6 +236,7 @@ fn plain_names(nodes: &mut [Node]) {
         node.name = format!("n{i}").into();
         (node.op, node.module) = (Name::new(), Name::new());
         node.shape.clear();
+        node.resident.clear();
     }
 }
 

@@ -78,8 +78,6 @@ pub struct Network {
     pub(super) operations: Vec<Operation>,
     pub(super) parameters: Vec<Parameter>,
     parameter_total: u64,
-    /// Size of running statistics and similar buffers, in bytes.
-    pub(super) buffer_bytes: u64,
     /// The input batch, in bytes.
     pub(super) input_bytes: u64,
 }
@@ -110,7 +108,6 @@ impl Network {
             operations: Vec::new(),
             parameters: Vec::new(),
             parameter_total: 0,
-            buffer_bytes: 0,
             input_bytes: 0,
         }
     }

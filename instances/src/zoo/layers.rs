@@ -81,7 +81,6 @@ impl Network {
             return Err(misfit(name, &shape, "no channel axis", "give it one"));
         };
         let parameters = self.parameter_list(name, &[&[channels], &[channels]])?;
-        self.buffer_bytes = self.buffer_bytes.saturating_add(2 * 4 * channels);
         self.push(name, Op::BatchNorm, &[x], shape, parameters)
     }
 

@@ -14,7 +14,8 @@
 //! | `models` | the networks |
 //! | `builder`, `layers`, `sequence`, `experts`, `op` | a forward network with shape inference |
 //! | `work` | kernels of each operator, forward and backward, and the inputs of its backward pass |
-//! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
+//! | `training` | the training graph: loss, reverse-mode differentiation |
+//! | `memory` | fixed memory: parameters, gradients, optimizer states, running statistics |
 //! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
 //! | `cost`, `device` | the time of a kernel |
 //! | `random` | random numbers for drawn graphs |
@@ -29,6 +30,7 @@ mod error;
 mod experts;
 mod implementations;
 mod layers;
+mod memory;
 mod models;
 mod op;
 mod program;
@@ -46,6 +48,7 @@ pub use builder::{Network, Parameter, SharedParameter, Tensor};
 pub use cost::{Kernel, KernelClass};
 pub use device::{DEVICE_NAMES, Device, MatrixRate};
 pub use error::ZooError;
+pub use memory::Optimizer;
 pub use op::{Activation, Convolution, Heads, Op, Operation, Pooling, Slice};
 pub use program::{Action, Look, Piece, Source, TrainingProgram};
 pub use spec::{ModelInfo, ModelSpec, ParameterInfo, ParameterKind};

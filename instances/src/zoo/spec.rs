@@ -2,6 +2,7 @@
 
 use super::ZooError;
 use super::device::{DEVICE_NAMES, Device};
+use super::memory::OPTIMIZER_NAMES;
 use super::models::{MODELS, ZooModel};
 use super::tensor::{DType, Precision};
 use super::training::TrainingOptions;
@@ -279,6 +280,8 @@ impl ModelSpec {
             split_gradients: self.choice("gradients") == "split",
             explicit_sums: self.choice("grad_add") == "explicit",
             relu_reads_input: self.choice("relu_saves") == "input",
+            optimizer: self.choice("optimizer").parse().unwrap_or_default(),
+            master: self.flag("master"),
         }
     }
 
@@ -411,6 +414,18 @@ pub(super) const COMMON: &[ParameterInfo] = &[
         "accelerator whose speed the costs are for",
     ),
     parameter("backward", FLAG, "true", "with loss and backward pass"),
+    parameter(
+        "optimizer",
+        ParameterKind::Choice(&OPTIMIZER_NAMES),
+        "none",
+        "optimizer with its states in memory: momentum keeps 4 bytes a parameter, adamw 8",
+    ),
+    parameter(
+        "master",
+        FLAG,
+        "false",
+        "the optimizer keeps a copy of the parameters in fp32",
+    ),
     parameter(
         "gradients",
         ParameterKind::Choice(&["joint", "split"]),

@@ -4,6 +4,7 @@
 use super::builder::{Network, Storage, Tensor};
 use super::cost::{Kernel, KernelClass, total_nanoseconds};
 use super::device::Device;
+use super::memory::Optimizer;
 use super::op::{Op, Operation, Slice};
 use super::program::{Action, Look, Piece, Source, TrainingProgram};
 use super::work::{BackwardNode, BackwardStyle};
@@ -30,21 +31,33 @@ pub struct TrainingOptions {
     /// True if a ReLU's gradient reads the ReLU's input (as in the published profiles) instead of
     /// its output.
     pub relu_reads_input: bool,
+    /// Optimizer whose states are in memory during a step with a backward pass.
+    pub optimizer: Optimizer,
+    /// True if the optimizer keeps a copy of the parameters in fp32.
+    pub master: bool,
 }
 
 impl Default for TrainingOptions {
-    /// Backward pass with one node per operator, explicit sums, and ReLU gradients from outputs.
+    /// Backward pass with one node per operator, explicit sums, ReLU gradients from outputs, and no
+    /// optimizer.
     fn default() -> Self {
         TrainingOptions {
             backward: true,
             split_gradients: false,
             explicit_sums: true,
             relu_reads_input: false,
+            optimizer: Optimizer::None,
+            master: false,
         }
     }
 }
 
 impl TrainingOptions {
+    /// Bytes of optimizer states for each element of a parameter.
+    fn state_bytes(&self) -> u64 {
+        self.optimizer.state_bytes() + if self.master { 4 } else { 0 }
+    }
+
     pub(super) fn style(&self) -> BackwardStyle {
         BackwardStyle {
             split: self.split_gradients,
@@ -82,7 +95,8 @@ impl Network {
     ///
     /// The nodes are the forward nodes in the order in which they were added, the loss, and then,
     /// in reverse, the backward nodes of every operator. `fixed_bytes` contains parameters, running
-    /// statistics, the input batch, and the parameter gradients made so far. There is no workspace.
+    /// statistics, the input batch, optimizer states, and the parameter gradients made so far. A
+    /// forward node has its share of these as residents. There is no workspace.
     /// `docs/reference/zoo.md` lists the inputs of each backward node.
     ///
     /// # Errors
@@ -135,16 +149,6 @@ impl Network {
                 "end the network with cross_entropy, or ask for the forward pass only",
             ));
         }
-        let fixed = self
-            .parameter_count()
-            .checked_mul(self.precision.parameters.bytes())
-            .and_then(|bytes| bytes.checked_add(self.buffer_bytes))
-            .and_then(|bytes| bytes.checked_add(self.input_bytes))
-            .filter(|bytes| *bytes <= LARGEST_VALUE)
-            .ok_or_else(|| ZooError::TooLarge {
-                at: self.name.clone(),
-                what: "fixed memory",
-            })?;
         let mut emitter = Emitter {
             network: self,
             device,
@@ -154,13 +158,20 @@ impl Network {
             node_of: Vec::with_capacity(self.operations.len()),
             gradients: vec![PendingGradient::default(); self.values.len()],
             has_gradient: vec![false; self.parameters.len()],
-            fixed_bytes: fixed,
+            fixed_bytes: self.bytes_before_gradients()?,
         };
         emitter.forward()?;
         if options.backward {
             emitter.backward()?;
         }
-        Ok((emitter.nodes, emitter.actions))
+        let Emitter {
+            mut nodes,
+            actions,
+            has_gradient,
+            ..
+        } = emitter;
+        self.add_memory_of_parameters(&mut nodes, &actions, &has_gradient, options.state_bytes())?;
+        Ok((nodes, actions))
     }
 }
 

@@ -12,7 +12,7 @@ use super::{ascending, earlier};
 use crate::document::{Document, Failure, FaultKind, Spanned, TextOr, missing};
 use crate::instance::{
     CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, Node, NodeId, NodeKind,
-    PlainPassing,
+    PlainPassing, Resident,
 };
 use crate::name::Name;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,9 @@ struct NodeText<'d> {
     output_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed_bytes: Option<u64>,
+    #[serde(rename(deserialize = "resident: a list of objects with `name` and `bytes`"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resident: Option<Vec<ResidentText<'d>>>,
     #[serde(rename(deserialize = "needs: a list of node names or positions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     needs: Option<Vec<Reference<'d>>>,
@@ -104,6 +107,18 @@ struct NodeText<'d> {
     #[serde(rename(deserialize = "passing: a list of node names or positions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     passing: Option<Vec<Reference<'d>>>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(
+    deny_unknown_fields,
+    rename = "resident memory: an object with `name` and `bytes`"
+)]
+struct ResidentText<'d> {
+    #[serde(rename(deserialize = "name: the name of the memory, such as its parameter"))]
+    name: &'d str,
+    #[serde(rename(deserialize = "bytes: the size in bytes"))]
+    bytes: u64,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Deserialize, Serialize)]
@@ -250,6 +265,15 @@ fn positions(nodes: &[Spanned<NodeText<'_>>]) -> Result<BTreeMap<String, usize>,
     Ok(positions)
 }
 
+fn residents(node: &NodeText<'_>) -> Vec<Resident> {
+    let entries = node.resident.iter().flatten();
+    let read = entries.map(|entry| Resident {
+        name: entry.name.into(),
+        bytes: entry.bytes,
+    });
+    read.collect()
+}
+
 struct Reader {
     positions: BTreeMap<String, usize>,
     fixed_bytes: u64,
@@ -294,6 +318,7 @@ impl Reader {
             kind,
             output_bytes: text.output_bytes,
             fixed_bytes: text.fixed_bytes.unwrap_or(self.fixed_bytes),
+            resident: residents(text),
             passing: passing.transpose()?.unwrap_or_default(),
             implementations: self.implementations(i, kind, text)?,
             in_place: in_place.transpose()?,
@@ -438,10 +463,12 @@ mod tests {
             names
         };
         let implementation = r#""nodes": [{"output_bytes": 1, "implementations": [{"?": 1}]}]"#;
+        let resident = r#""nodes": [{"output_bytes": 1, "resident": [{"?": 1}]}]"#;
         for (pointer, text) in [
             ("/properties", r#""?": 1"#),
             ("/$defs/node/properties", r#""nodes": [{"?": 1}]"#),
             ("/$defs/implementation/properties", implementation),
+            ("/$defs/resident/properties", resident),
         ] {
             assert_eq!(keys(&schema, pointer), known(text));
         }

@@ -1,10 +1,13 @@
 //! Writing the native format: one node per line, without defaults.
 
-use super::{ImplementationText, InPlaceText, InstanceText, Kind, NodeText, Reference, UnitText};
+use super::{
+    ImplementationText, InPlaceText, InstanceText, Kind, NodeText, Reference, ResidentText,
+    UnitText,
+};
 use crate::document::{Lines, TextOr};
 use crate::formats::INSTANCE_SCHEMA;
 use crate::instance::{
-    CostUnit, Gradient, Implementation, Instance, Node, NodeId, NodeKind, PlainPassing,
+    CostUnit, Gradient, Implementation, Instance, Node, NodeId, NodeKind, PlainPassing, Resident,
 };
 
 /// Writes an instance in the native format: one node per line, without defaults.
@@ -71,6 +74,14 @@ fn written_implementation(p: &Implementation) -> ImplementationText<'_> {
     }
 }
 
+fn written_residents(entries: &[Resident]) -> Vec<ResidentText<'_>> {
+    let written = entries.iter().map(|entry| ResidentText {
+        name: &entry.name,
+        bytes: entry.bytes,
+    });
+    written.collect()
+}
+
 fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeText<'a> {
     let mut text = NodeText {
         name: Some(node.name.as_str().into()),
@@ -79,6 +90,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
         shape: (!node.shape.is_empty()).then(|| node.shape.clone()),
         output_bytes: node.output_bytes,
         fixed_bytes: (node.fixed_bytes != fixed_bytes).then_some(node.fixed_bytes),
+        resident: (!node.resident.is_empty()).then(|| written_residents(&node.resident)),
         in_place: node.in_place.as_ref().map(|option| InPlaceText {
             on: reference(option.on),
             cost_delta: Some(option.cost_delta),
@@ -172,7 +184,12 @@ mod tests {
         );
         let parts = (
             prop::collection::vec(implementation, 1..4),
-            (size(), size(), prop::collection::vec(size(), 0..3)),
+            (
+                size(),
+                size(),
+                prop::collection::vec(size(), 0..3),
+                prop::collection::vec(0..4usize, 0..3),
+            ),
             (
                 references(i),
                 prop::option::of((0..i.max(1), 0..9i64, -9..9i64)),
@@ -187,7 +204,7 @@ mod tests {
         parts.prop_map(
             move |(
                 implementations,
-                (output_bytes, fixed_bytes, shape),
+                (output_bytes, fixed_bytes, shape, memories),
                 (passing, in_place),
                 (kind, other, gradient, once),
             )| Node {
@@ -210,6 +227,14 @@ mod tests {
                 },
                 output_bytes,
                 fixed_bytes,
+                // A few memories that several nodes share.
+                resident: memories
+                    .into_iter()
+                    .map(|k| Resident {
+                        name: ["w", "\"table\"\n", "é", " "][k].into(),
+                        bytes: [0, 1, 4096, crate::number::LARGEST_VALUE >> 1][k],
+                    })
+                    .collect(),
                 passing,
                 result: false,
                 once,

@@ -2,6 +2,7 @@
 
 mod derivation;
 mod implementations;
+mod memory;
 mod models;
 mod published;
 mod spec;
