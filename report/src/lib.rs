@@ -8,7 +8,7 @@
 //! | [`pipeline`] | objects of pipelines |
 //! | [`search_log`] | the log of a search over a linear or integer program |
 //! | [`transfers`] | copies to the host and their link |
-//! | [`draw`] | pictures: memory over time, schedules, addresses, trade-offs, progress |
+//! | [`draw`] | pictures: memory over time, schedules, pipelines, addresses, trade-offs, progress |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -25,4 +25,4 @@ pub mod transfers;
 pub use replay::ReplayJson;
 pub use solve::{LeastBudgetJson, SolveJson};
 pub use table::Table;
-pub use text::{cost, counted, gib, moment, number, time_unit, waiting};
+pub use text::{cost, counted, gib, micro_batches, moment, number, time_unit, waiting};

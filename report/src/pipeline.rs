@@ -22,6 +22,8 @@ pub struct StageJson {
     forward: u64,
     /// Cost of its backward pass, recomputations included.
     backward: u64,
+    /// Cost of the recomputations in both passes.
+    recomputed: u64,
     /// Bytes that each waiting micro-batch holds.
     saved_bytes: u64,
     /// Bytes that one micro-batch sends to the next stage; null behind the last one.
@@ -59,6 +61,7 @@ pub fn stages(
             in_flight: schedule.in_flight(stage),
             forward: profile.forward,
             backward: profile.backward,
+            recomputed: replay.recomputed[stage].both(),
             saved_bytes: profile.saved_bytes,
             sent_bytes: crossing(cuts.get(stage)).map(|c| c.forward_bytes),
             sent_back_bytes: crossing(before).map(|c| c.backward_bytes),

@@ -81,6 +81,14 @@ pub fn counted(count: impl Into<u64>, thing: &str) -> String {
     }
 }
 
+/// A number of micro-batches in words.
+pub fn micro_batches(count: u32) -> String {
+    match count {
+        1 => "1 micro-batch".into(),
+        _ => format!("{count} micro-batches"),
+    }
+}
+
 /// Bytes as GiB.
 pub fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64

@@ -12,7 +12,10 @@ tensors in memory then, and recomputed nodes. For a plan that copies to the host
 draws the lanes of the link under the memory.
 
 Graphs whose operators may run in another order, their orders and memory plans, tables of lives and placements are shown as \
-well: memory step by step, and the buffers in memory at the peak.";
+well: memory step by step, and the buffers in memory at the peak.
+
+For a pipeline that `remat-bb pipeline` wrote, --svg-schedule draws the passes of all devices over time, and --svg-memory the \
+memory of each device, with the saved bytes of waiting micro-batches as a band of their own.";
 
 /// `remat-bb show`
 #[derive(Args, Debug)]
@@ -23,6 +26,7 @@ Examples:
   remat-bb show zoo:resnet50 plan.json --statements | less
   remat-bb show zoo:resnet18 placed.json --svg-addresses addresses.svg
   remat-bb show lives.csv
+  remat-bb show zoo:llama pipeline.json --svg-schedule passes.svg --svg-memory memory.svg
 
 Percentages, also of a budget, refer to the step without recomputation. It runs each node once, under checkmate by its first \
 implementation, under monet in its cheapest way.
@@ -31,7 +35,7 @@ implementation, under monet in its cheapest way.
 pub struct ShowArguments {
     /// Instance file, zoo:MODEL?parameter=value&..., graph or table of lives
     pub instance: PathBuf,
-    /// Plan, schedule, order, memory plan or placement
+    /// Plan, pipeline, schedule, order, memory plan or placement
     pub plan: Option<PathBuf>,
     /// The formulation
     #[command(flatten)]
@@ -39,13 +43,13 @@ pub struct ShowArguments {
     /// Budget to draw and compare with, in place of the one in the plan
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,
-    /// Draw addresses over time if there are any, else memory
+    /// Draw addresses over time if there are any, else memory; of a pipeline, passes over time
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Draw the computed and kept nodes of each stage
+    /// Draw the computed and kept nodes of each stage; of a pipeline, passes over time
     #[arg(long, value_name = "FILE")]
     pub svg_schedule: Option<PathBuf>,
-    /// Draw memory over time
+    /// Draw memory over time; of a pipeline, of each device
     #[arg(long, value_name = "FILE")]
     pub svg_memory: Option<PathBuf>,
     /// Draw addresses over time, for a plan that has them

@@ -19,6 +19,7 @@ pub mod plan_memory;
 pub mod schema;
 pub mod show;
 mod show_memory;
+mod show_pipeline;
 pub mod solve;
 pub mod sweep;
 pub mod torch;

@@ -54,6 +54,7 @@ static OBJECTS: [(&str, &[OfObject]); 21] = [
         &[
             of::<show::ShowJson<'static>>,
             of::<show_memory::ShowMemoryJson<'static>>,
+            of::<show_pipeline::ShowPipelineJson<'static>>,
         ],
     ),
     ("explain", &[of::<explain::ExplainJson<'static>>]),

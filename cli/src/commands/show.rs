@@ -1,6 +1,6 @@
 //! `remat-bb show`
 
-use super::{show_memory, verify};
+use super::{show_memory, show_pipeline, verify};
 use crate::arguments::ShowArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, input_name};
@@ -34,6 +34,9 @@ const COPY_ROWS: usize = 16;
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     if let Some(exit) = show_memory::run(arguments)? {
+        return Ok(exit);
+    }
+    if let Some(exit) = show_pipeline::run(arguments)? {
         return Ok(exit);
     }
     let plan = arguments.plan.iter().map(PathBuf::as_path);

@@ -19,6 +19,8 @@ use std::path::Path;
 /// A pipeline read from a file, with its replay.
 pub(super) struct ReplayedPipeline {
     pub file: String,
+    /// Fixed memory of each device in bytes.
+    pub fixed_bytes: Vec<u64>,
     pub document: PipelineDocument,
     pub replay: PipelineReplay,
 }
@@ -57,8 +59,10 @@ pub(super) fn replayed(split: &Split<'_>, path: &Path) -> Result<ReplayedPipelin
     let pairs: Vec<_> = graphs.iter().zip(plans).collect();
     let replay = arrangement.replay(&document.devices, document.link.as_ref(), &pairs);
     let replay = replay.map_err(|e| broken(e.to_string()))?;
+    let devices = 0..document.schedule.devices();
     Ok(ReplayedPipeline {
         file: input.name,
+        fixed_bytes: devices.map(|d| arrangement.fixed_bytes(d)).collect(),
         replay,
         document,
     })
@@ -210,7 +214,7 @@ fn summary(split: &Split<'_>, found: &ReplayedPipeline, differences: &[String]) 
         found.file,
         split.instance().name(),
         document.schedule.kind(),
-        super::pipeline::micro_batches(document.schedule.microbatches()),
+        remat_report::micro_batches(document.schedule.microbatches()),
         remat_report::cost(replay.timeline.makespan, unit),
         remat_report::cost(replay.objective, unit),
         table.render("  "),

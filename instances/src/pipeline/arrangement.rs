@@ -6,7 +6,7 @@ use super::schedule::Schedule;
 use super::split::Split;
 use super::stage::Stage;
 use super::timeline::{PassTimes, SendTimes, Timeline, device_peak, formula, timeline};
-use crate::instance::{CostUnit, HostLink, Instance, StructureError};
+use crate::instance::{CostUnit, HostLink, Instance, NodeId, StructureError};
 use crate::plan::Plan;
 use std::ops::Range;
 
@@ -69,6 +69,9 @@ pub struct Arrangement<'s, 'a> {
 pub struct PipelineReplay {
     /// Profile of each stage.
     pub profiles: Vec<StageProfile>,
+    /// Cost of the recomputations in the passes of each stage for one micro-batch: the cost above
+    /// one run of each node by its first implementation.
+    pub recomputed: Vec<PassTimes>,
     /// Time of both passes of each stage for one micro-batch, in units of cost.
     pub times: Vec<u64>,
     /// Times of the sends over each cut.
@@ -162,6 +165,15 @@ impl<'s, 'a> Arrangement<'s, 'a> {
             send_times(link, unit, crossing)
         });
         let sends: Vec<SendTimes> = sends.collect::<Result<_, _>>()?;
+        let pairs = stages.iter().zip(&profiles);
+        let recomputed = pairs.map(|((instance, _), own)| {
+            let once = own_times(instance);
+            PassTimes {
+                forward: own.forward.saturating_sub(once.forward),
+                backward: own.backward.saturating_sub(once.backward),
+            }
+        });
+        let recomputed = recomputed.collect();
         let device = |stage: usize| &devices[self.schedule.device_of(stage)];
         let passes = profiles.iter().enumerate().map(|(stage, own)| PassTimes {
             forward: device(stage).time(own.forward),
@@ -179,8 +191,21 @@ impl<'s, 'a> Arrangement<'s, 'a> {
             timeline: timeline(&self.schedule, &passes, &sends),
             peaks: (0..self.schedule.devices()).map(peak).collect(),
             profiles,
+            recomputed,
             times,
             sends,
         })
+    }
+}
+
+/// Cost of the passes of a stage without recomputation.
+fn own_times(stage: &Instance) -> PassTimes {
+    let start = stage.backward_start().map_or(stage.len(), NodeId::index);
+    let nodes = stage.ids().take(start);
+    let made = nodes.filter(|id| stage.is_made(*id));
+    let forward = made.map(|id| stage.node(id).cost()).sum();
+    PassTimes {
+        forward,
+        backward: stage.base_cost() - forward,
     }
 }

@@ -32,6 +32,14 @@ pub struct Timeline {
     pub makespan: u64,
 }
 
+impl Timeline {
+    /// Time in which a device runs passes, in units of cost.
+    pub fn busy(&self, device: usize) -> u64 {
+        let passes = self.devices[device].iter();
+        passes.map(|pass| pass.end - pass.start).sum()
+    }
+}
+
 /// Times of the passes of a stage, in units of cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassTimes {
@@ -39,6 +47,13 @@ pub struct PassTimes {
     pub forward: u64,
     /// Backward pass, recomputations included.
     pub backward: u64,
+}
+
+impl PassTimes {
+    /// Both passes together.
+    pub fn both(&self) -> u64 {
+        self.forward + self.backward
+    }
 }
 
 /// Replays a schedule. A pass starts once its device is free and what it receives has arrived. Each
@@ -138,6 +153,52 @@ impl Arrivals {
     }
 }
 
+/// Memory of a device over a span of time, without its fixed memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySpan {
+    /// The pass that runs; `None` if the device is idle.
+    pub pass: Option<Pass>,
+    /// Time at its begin, in units of cost.
+    pub start: u64,
+    /// Time at its end.
+    pub end: u64,
+    /// Saved bytes of the micro-batches that wait between their passes.
+    pub waiting_bytes: u64,
+    /// Largest memory of the pass that runs; 0 without one.
+    pub running_bytes: u64,
+}
+
+impl MemorySpan {
+    /// Both together.
+    pub fn bytes(&self) -> u64 {
+        self.waiting_bytes + self.running_bytes
+    }
+}
+
+/// The saved bytes that wait on a device, pass by pass.
+struct Waiting<'p> {
+    profiles: &'p [StageProfile],
+    bytes: u64,
+}
+
+impl Waiting<'_> {
+    /// Memory while the next pass runs: bytes that wait beside it, and its own.
+    fn run(&mut self, pass: &Pass) -> (u64, u64) {
+        let own = &self.profiles[pass.stage];
+        match pass.backward {
+            true => {
+                self.bytes -= own.saved_bytes;
+                (self.bytes, own.backward_bytes)
+            }
+            false => {
+                let beside = self.bytes;
+                self.bytes += own.saved_bytes;
+                (beside, own.forward_bytes)
+            }
+        }
+    }
+}
+
 /// Largest memory of a device in bytes: its fixed memory, the pass that runs, and the saved bytes of
 /// each micro-batch that waits between its passes.
 ///
@@ -148,22 +209,51 @@ pub fn device_peak(
     fixed_bytes: u64,
     profiles: &[StageProfile],
 ) -> u64 {
-    let (mut waiting, mut peak) = (0u64, 0u64);
-    for pass in schedule.passes(device) {
-        let own = &profiles[pass.stage];
-        if pass.backward {
-            waiting -= own.saved_bytes;
-        }
-        let running = match pass.backward {
-            true => own.backward_bytes,
-            false => own.forward_bytes,
+    let mut waiting = Waiting { profiles, bytes: 0 };
+    let passes = schedule.passes(device);
+    let spans = passes.iter().map(|pass| {
+        let (beside, running) = waiting.run(pass);
+        beside + running
+    });
+    fixed_bytes + spans.max().unwrap_or(0)
+}
+
+/// Memory of a device over the time of a schedule: a span for each pass, and for each time in which
+/// the device is idle. The largest span and the fixed memory are the peak of [`device_peak`].
+///
+/// `profiles` has one entry a stage of the pipeline.
+pub fn device_memory(
+    timeline: &Timeline,
+    device: usize,
+    profiles: &[StageProfile],
+) -> Vec<MemorySpan> {
+    let mut waiting = Waiting { profiles, bytes: 0 };
+    let mut spans: Vec<MemorySpan> = Vec::new();
+    let mut clock = 0;
+    let idle = |start: u64, end: u64, waiting_bytes: u64| {
+        let span = MemorySpan {
+            pass: None,
+            start,
+            end,
+            waiting_bytes,
+            running_bytes: 0,
         };
-        peak = peak.max(waiting + running);
-        if !pass.backward {
-            waiting += own.saved_bytes;
-        }
+        Some(span).filter(|span| span.end > span.start)
+    };
+    for timed in &timeline.devices[device] {
+        spans.extend(idle(clock, timed.start, waiting.bytes));
+        let (waiting_bytes, running_bytes) = waiting.run(&timed.pass);
+        spans.push(MemorySpan {
+            pass: Some(timed.pass),
+            start: timed.start,
+            end: timed.end,
+            waiting_bytes,
+            running_bytes,
+        });
+        clock = timed.end;
     }
-    fixed_bytes + peak
+    spans.extend(idle(clock, timeline.makespan, waiting.bytes));
+    spans
 }
 
 /// The published objective of a pipeline, in units of cost: the time that one micro-batch takes
@@ -250,5 +340,93 @@ mod tests {
             .map(|device| device_peak(&schedule, device, 100, &[profile; 3]))
             .collect();
         assert_eq!(peaks, [100 + 20 + 17, 100 + 10 + 17, 117]);
+    }
+
+    #[test]
+    fn memory_over_time_has_the_peak_and_idle_times_by_hand() {
+        let schedule = Schedule::new(ScheduleKind::OneForwardOneBackward, 2, 2).unwrap();
+        let profile = |saved_bytes, forward_bytes, backward_bytes| StageProfile {
+            forward: 0,
+            backward: 0,
+            saved_bytes,
+            forward_bytes,
+            backward_bytes,
+        };
+        let profiles = [profile(10, 12, 17), profile(5, 6, 9)];
+        let sends = [SendTimes {
+            forward: 1,
+            backward: 2,
+        }];
+        let found = timeline(&schedule, &times(&[(3, 4), (5, 6)]), &sends);
+        let spans = |device: usize| -> Vec<(u64, u64, u64, u64)> {
+            let list = device_memory(&found, device, &profiles).into_iter();
+            list.map(|s| (s.start, s.end, s.waiting_bytes, s.running_bytes))
+                .collect()
+        };
+        let first = [
+            (0, 3, 0, 12),
+            (3, 6, 10, 12),
+            (6, 17, 20, 0),
+            (17, 21, 10, 17),
+            (21, 28, 10, 0),
+            (28, 32, 0, 17),
+        ];
+        assert_eq!(spans(0), first);
+        let second = [
+            (0, 4, 0, 0),
+            (4, 9, 0, 6),
+            (9, 15, 0, 9),
+            (15, 20, 0, 6),
+            (20, 26, 0, 9),
+            (26, 32, 0, 0),
+        ];
+        assert_eq!(spans(1), second);
+        assert_eq!((found.busy(0), found.busy(1)), (14, 22));
+    }
+
+    #[test]
+    fn memory_over_time_covers_the_makespan_and_peaks_where_the_schedule_does() {
+        let mut random = 1u64;
+        let mut next = |limit: u64| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (random >> 33) % limit
+        };
+        for kind in [
+            ScheduleKind::Gpipe,
+            ScheduleKind::OneForwardOneBackward,
+            ScheduleKind::Interleaved(3),
+        ] {
+            for (devices, microbatches) in [(1, 3), (2, 4), (4, 8)] {
+                let schedule = Schedule::new(kind, devices, microbatches).unwrap();
+                let stages = schedule.stages();
+                let profiles: Vec<StageProfile> = (0..stages)
+                    .map(|_| {
+                        let saved_bytes = next(50);
+                        StageProfile {
+                            forward: 1 + next(9),
+                            backward: 1 + next(19),
+                            saved_bytes,
+                            forward_bytes: saved_bytes + next(20),
+                            backward_bytes: saved_bytes + next(40),
+                        }
+                    })
+                    .collect();
+                let passes: Vec<(u64, u64)> =
+                    profiles.iter().map(|p| (p.forward, p.backward)).collect();
+                let sends = vec![SendTimes::default(); stages - 1];
+                let found = timeline(&schedule, &times(&passes), &sends);
+                for device in 0..devices as usize {
+                    let spans = device_memory(&found, device, &profiles);
+                    let passes: Vec<Pass> = spans.iter().filter_map(|s| s.pass).collect();
+                    assert_eq!(passes, schedule.passes(device));
+                    let peak = spans.iter().map(MemorySpan::bytes).max();
+                    let expected = device_peak(&schedule, device, 7, &profiles);
+                    assert_eq!(peak.map(|bytes| bytes + 7), Some(expected));
+                    let borders = spans.windows(2).all(|pair| pair[0].end == pair[1].start);
+                    assert!(borders && spans[0].start == 0);
+                    assert_eq!(spans.last().map(|span| span.end), Some(found.makespan));
+                }
+            }
+        }
     }
 }

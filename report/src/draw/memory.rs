@@ -1,9 +1,13 @@
 //! Memory over the time of one training step, with the budget and, for comparison, the step without
 //! recomputation. A plan that copies to the host also has the lanes of the link.
 
+use super::bands::{
+    FIXED, Level, RUNNING, SAVED, band, budget_line, outline, peak_mark, time_axis,
+};
 use super::lanes::Lanes;
+use super::legend::Legend;
 use super::style::{
-    self, Area, DrawError, Frame, GREY, Hover, INK, PALE, PALETTE, Words, failed, label,
+    self, Area, DrawError, Frame, GREY, Hover, PALETTE, Words, dashes, failed, label,
 };
 use crate as report;
 use plotters::prelude::*;
@@ -98,9 +102,16 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, DrawError> {
             &format!("memory ({byte_name})"),
         )?;
         let fixed = levels(&fixed_timeline(picture));
+        let saved = fixed
+            .iter()
+            .map(|(clock, bytes)| (*clock, bytes + replay.waiting_bytes));
+        let saved: Vec<Level> = saved.collect();
         let memory = with_copies(replay);
-        band(area, &frame, &memory, scale, PALETTE[4].mix(0.55))?;
-        band(area, &frame, &fixed, scale, PALE.filled().color)?;
+        band(area, &frame, &memory, scale, RUNNING)?;
+        if replay.waiting_bytes > 0 {
+            band(area, &frame, &saved, scale, SAVED)?;
+        }
+        band(area, &frame, &fixed, scale, FIXED)?;
         recomputations(area, &frame, replay, scale, picture.instance)?;
         if let Some(plain) = picture.plain {
             outline(area, &frame, &levels(&plain.timeline), scale, GREY, 1)?;
@@ -158,9 +169,6 @@ fn begun(replay: &Replay) -> impl Iterator<Item = (u64, &TimelinePoint)> {
     })
 }
 
-/// Bytes until each time.
-type Level = (u64, u64);
-
 fn levels(timeline: &[TimelinePoint]) -> Vec<Level> {
     timeline.iter().map(|p| (p.clock, p.bytes)).collect()
 }
@@ -177,17 +185,6 @@ fn with_copies(replay: &Replay) -> Vec<Level> {
     }
     list.extend(moments.map(|m| (m.clock, m.bytes)));
     list
-}
-
-/// Number of cost units in one unit of the axis, and its name.
-pub(super) fn time_axis(longest: u64, unit: &CostUnit) -> (f64, String) {
-    match unit.nanoseconds {
-        Some(each) => {
-            let (scale, name) = report::time_unit(longest as f64 * each);
-            (scale / each, name.into())
-        }
-        None => (1.0, unit.name.to_string()),
-    }
 }
 
 /// Fixed memory over time, by the plan's semantics.
@@ -208,70 +205,6 @@ fn fixed_timeline(picture: &MemoryPicture<'_>) -> Vec<TimelinePoint> {
         TimelinePoint { bytes, ..*point }
     };
     picture.replay.timeline.iter().map(fixed).collect()
-}
-
-/// The staircase of levels: memory stays at a level's value while its node runs.
-fn stairs(frame: &Frame, levels: &[Level], scale: f64) -> Vec<(i32, i32)> {
-    let mut points: Vec<(i32, i32)> = Vec::with_capacity(2 * levels.len() + 2);
-    let mut before = frame.across(0.0);
-    for &(clock, bytes) in levels {
-        let (x, y) = (
-            frame.across(clock as f64 / scale),
-            frame.up(report::gib(bytes)),
-        );
-        points.push((before, y));
-        points.push((x, y));
-        before = x;
-    }
-    thin(points)
-}
-
-/// Within one column of pixels only the first, highest, lowest and last point are visible.
-fn thin(points: Vec<(i32, i32)>) -> Vec<(i32, i32)> {
-    let mut out: Vec<(i32, i32)> = Vec::new();
-    for column in points.chunk_by(|a, b| a.0 == b.0) {
-        let low = column.iter().map(|p| p.1).max();
-        let high = column.iter().map(|p| p.1).min();
-        if let (Some(first), Some(last), Some(low), Some(high)) =
-            (column.first(), column.last(), low, high)
-        {
-            let mut kept = vec![*first, (first.0, high), (first.0, low), *last];
-            kept.dedup();
-            out.extend(kept);
-        }
-    }
-    out
-}
-
-fn outline(
-    area: &Area<'_>,
-    frame: &Frame,
-    levels: &[Level],
-    scale: f64,
-    colour: RGBColor,
-    width: u32,
-) -> Result<(), DrawError> {
-    let points = stairs(frame, levels, scale);
-    area.draw(&PathElement::new(points, colour.stroke_width(width)))
-        .map_err(failed)
-}
-
-fn band(
-    area: &Area<'_>,
-    frame: &Frame,
-    levels: &[Level],
-    scale: f64,
-    colour: RGBAColor,
-) -> Result<(), DrawError> {
-    let mut points = stairs(frame, levels, scale);
-    let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
-        return Ok(());
-    };
-    let floor = frame.up(0.0);
-    points.push((last.0, floor));
-    points.push((first.0, floor));
-    area.draw(&Polygon::new(points, colour.filled()))
-        .map_err(failed)
 }
 
 /// Marks on the axis where nodes are computed again, and where computations wait.
@@ -310,37 +243,6 @@ fn recomputations(
     Ok(())
 }
 
-fn dashes(
-    area: &Area<'_>,
-    from: (i32, i32),
-    to: (i32, i32),
-    colour: RGBColor,
-) -> Result<(), DrawError> {
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let length = f64::from(dx).hypot(f64::from(dy));
-    let mut at = 0.0;
-    while at < length {
-        let point = |s: f64| {
-            let share = (s / length).min(1.0);
-            (
-                from.0 + (f64::from(dx) * share) as i32,
-                from.1 + (f64::from(dy) * share) as i32,
-            )
-        };
-        let dash = vec![point(at), point(at + 7.0)];
-        area.draw(&PathElement::new(dash, colour.stroke_width(2)))
-            .map_err(failed)?;
-        at += 12.0;
-    }
-    Ok(())
-}
-
-fn budget_line(area: &Area<'_>, frame: &Frame, budget: u64) -> Result<(), DrawError> {
-    let y = frame.up(report::gib(budget));
-    let (left, _, right, _) = frame.pixels;
-    dashes(area, (left, y), (right, y), PALETTE[1])
-}
-
 /// Draws a line where the loss is computed and the backward pass begins.
 fn loss_line(
     area: &Area<'_>,
@@ -375,71 +277,29 @@ fn peak(area: &Area<'_>, frame: &Frame, replay: &Replay, scale: f64) -> Result<(
     let Some((clock, bytes)) = levels.find(|level| level.1 == replay.peak_bytes) else {
         return Ok(());
     };
-    let place = (
-        frame.across(clock as f64 / scale),
-        frame.up(report::gib(bytes)),
-    );
-    area.draw(&Circle::new(place, 5, WHITE.filled()))
-        .map_err(failed)?;
-    area.draw(&Circle::new(place, 5, INK.stroke_width(2)))
-        .map_err(failed)
+    peak_mark(area, frame, (clock, bytes), scale)
 }
 
 fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), DrawError> {
-    let mut x = 84;
-    let y = 80;
-    let mut entry = |name: &str, paint: &dyn Fn(i32) -> Result<(), DrawError>| {
-        paint(x)?;
-        label(area, name, (x + 30, y), 15, INK, HPos::Left)?;
-        x += 30 + style::width(name, 15) + 26;
-        Ok::<(), DrawError>(())
-    };
-    let square = |colour: RGBAColor| {
-        move |x: i32| {
-            area.draw(&Rectangle::new(
-                [(x, y - 7), (x + 22, y + 7)],
-                colour.filled(),
-            ))
-            .map_err(failed)
-        }
-    };
-    let line = |colour: RGBColor, width: u32| {
-        move |x: i32| {
-            let points = vec![(x, y), (x + 22, y)];
-            area.draw(&PathElement::new(points, colour.stroke_width(width)))
-                .map_err(failed)
-        }
-    };
-    let tensors = |x: i32| {
-        square(PALETTE[4].mix(0.55))(x)?;
-        area.draw(&PathElement::new(
-            vec![(x, y - 7), (x + 22, y - 7)],
-            PALETTE[0].stroke_width(2),
-        ))
-        .map_err(failed)
-    };
-    entry("activations and gradients", &tensors)?;
-    entry("fixed memory", &square(PALE.mix(1.0)))?;
-    entry("recomputing", &square(PALETTE[1].mix(1.0)))?;
-    entry("peak", &|x: i32| {
-        area.draw(&Circle::new((x + 11, y), 5, INK.stroke_width(2)))
-            .map_err(failed)
-    })?;
+    let mut legend = Legend::new(area, (84, 80));
+    legend.edged("activations and gradients", RUNNING, PALETTE[0])?;
+    if picture.replay.waiting_bytes > 0 {
+        legend.square("saved by other micro-batches", SAVED)?;
+    }
+    legend.square("fixed memory", FIXED)?;
+    legend.square("recomputing", PALETTE[1].mix(1.0))?;
+    legend.circle("peak")?;
     if picture.measured.is_some() {
-        entry("measured", &line(MEASURED, 2))?;
+        legend.line("measured", MEASURED, 2)?;
     }
     if let Some(budget) = picture.budget_bytes {
-        let name = format!("budget {}", format_bytes(budget));
-        entry(&name, &|x: i32| {
-            dashes(area, (x, y), (x + 22, y), PALETTE[1])
-        })?;
+        legend.dashes(&format!("budget {}", format_bytes(budget)), PALETTE[1])?;
     }
     if picture.plain.is_some() {
-        entry("without recomputation", &line(GREY, 1))?;
+        legend.line("without recomputation", GREY, 1)?;
     }
     if picture.replay.idle() > 0 {
-        entry("waiting", &square(WAITING.mix(1.0)))?;
+        legend.square("waiting", WAITING.mix(1.0))?;
     }
-
     Ok(())
 }

@@ -4,9 +4,13 @@
 //! the fonts named in [`style::FONT`].
 
 pub mod addresses;
+pub mod bands;
 pub mod bars;
 pub mod lanes;
+pub mod legend;
 pub mod memory;
+pub mod pipeline;
+pub mod pipeline_memory;
 pub mod progress;
 pub mod schedule;
 pub mod steps;

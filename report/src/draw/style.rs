@@ -127,6 +127,35 @@ fn title(area: &Area<'_>, heading: &str, explanation: &str) -> Result<(), DrawEr
     label(area, &explanation, (20, 48), 15, GREY, HPos::Left)
 }
 
+/// Draws a dashed line.
+///
+/// # Errors
+/// As [`label`].
+pub fn dashes(
+    area: &Area<'_>,
+    from: (i32, i32),
+    to: (i32, i32),
+    colour: RGBColor,
+) -> Result<(), DrawError> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = f64::from(dx).hypot(f64::from(dy));
+    let mut at = 0.0;
+    while at < length {
+        let point = |s: f64| {
+            let share = (s / length).min(1.0);
+            (
+                from.0 + (f64::from(dx) * share) as i32,
+                from.1 + (f64::from(dy) * share) as i32,
+            )
+        };
+        let dash = vec![point(at), point(at + 7.0)];
+        area.draw(&PathElement::new(dash, colour.stroke_width(2)))
+            .map_err(failed)?;
+        at += 12.0;
+    }
+    Ok(())
+}
+
 /// Writes a name upwards at the foot of a column, where the column is wide and high enough.
 ///
 /// # Errors
@@ -270,34 +299,46 @@ impl Frame {
     /// # Errors
     /// As [`label`].
     pub fn axes(&self, area: &Area<'_>, x_name: &str, y_name: &str) -> Result<(), DrawError> {
+        self.time_axis(area, x_name)?;
+        self.level_axis(area)?;
+        self.upright(area, y_name)
+    }
+
+    /// Grid and numbers of the vertical axis.
+    ///
+    /// # Errors
+    /// As [`label`].
+    pub fn level_axis(&self, area: &Area<'_>) -> Result<(), DrawError> {
         let (left, top, right, bottom) = self.pixels;
-        let x_step = step(self.x.1 - self.x.0, ((right - left) / 90).max(2) as usize);
-        let line = |points: Vec<(i32, i32)>, colour: RGBColor| {
-            area.draw(&PathElement::new(points, colour.stroke_width(1)))
-                .map_err(failed)
-        };
         for (y, text) in self.vertical_ticks() {
             let at = self.up(y);
-            line(vec![(left, at), (right, at)], FAINT)?;
+            line(area, vec![(left, at), (right, at)], FAINT)?;
             label(area, &text, (left - 8, at), 15, INK, HPos::Right)?;
         }
+        line(
+            area,
+            vec![(left, top), (left, bottom), (right, bottom)],
+            GREY,
+        )
+    }
+
+    /// Grid, numbers and the name of the horizontal axis.
+    ///
+    /// # Errors
+    /// As [`label`].
+    pub fn time_axis(&self, area: &Area<'_>, name: &str) -> Result<(), DrawError> {
+        let (left, top, right, bottom) = self.pixels;
+        let x_step = step(self.x.1 - self.x.0, ((right - left) / 90).max(2) as usize);
         for x in round_values(self.x, x_step) {
             let at = self.across(x);
-            line(vec![(at, top), (at, bottom)], FAINT)?;
-            line(vec![(at, bottom), (at, bottom + 5)], GREY)?;
-            label(
-                area,
-                &number(x, x_step),
-                (at, bottom + 17),
-                15,
-                INK,
-                HPos::Center,
-            )?;
+            line(area, vec![(at, top), (at, bottom)], FAINT)?;
+            line(area, vec![(at, bottom), (at, bottom + 5)], GREY)?;
+            let place = (at, bottom + 17);
+            label(area, &number(x, x_step), place, 15, INK, HPos::Center)?;
         }
-        line(vec![(left, top), (left, bottom), (right, bottom)], GREY)?;
+        line(area, vec![(left, bottom), (right, bottom)], GREY)?;
         let middle = ((left + right) / 2, bottom + 42);
-        label(area, x_name, middle, 16, INK, HPos::Center)?;
-        self.upright(area, y_name)
+        label(area, name, middle, 16, INK, HPos::Center)
     }
 
     /// Vertical grid lines with their numbers.
@@ -330,6 +371,12 @@ impl Frame {
         area.draw_text(name, &style, (22, (top + bottom) / 2))
             .map_err(failed)
     }
+}
+
+/// A thin line.
+fn line(area: &Area<'_>, points: Vec<(i32, i32)>, colour: RGBColor) -> Result<(), DrawError> {
+    area.draw(&PathElement::new(points, colour.stroke_width(1)))
+        .map_err(failed)
 }
 
 /// The multiples of a step in a range.

@@ -75,14 +75,6 @@ fn schedule(kind: ScheduleKind, devices: u32, microbatches: u32) -> Result<Sched
     })
 }
 
-/// A number of micro-batches in words.
-pub(super) fn micro_batches(count: u32) -> String {
-    match count {
-        1 => "1 micro-batch".into(),
-        _ => format!("{count} micro-batches"),
-    }
-}
-
 fn pipeline<'s, 'a>(
     arguments: &PipelineArguments,
     split: &'s Split<'a>,

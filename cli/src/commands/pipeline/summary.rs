@@ -1,10 +1,9 @@
 //! A pipeline in words.
 
-use super::micro_batches;
 use remat_instances::budget::format_bytes;
 use remat_instances::pipeline::split::Split;
 use remat_pipeline::{Arranged, PipelineSolution};
-use remat_report::{Table, counted};
+use remat_report::{Table, counted, micro_batches};
 use remat_search::Status;
 use std::fmt::Write;
 
@@ -92,7 +91,7 @@ fn stages(split: &Split<'_>, solution: &PipelineSolution, best: &Arranged) -> St
         let begin = stage.checked_sub(1).map_or(0, |before| best.cuts[before]);
         let profile = &best.replay.profiles[stage];
         let device = schedule.device_of(stage);
-        let again = profile.cost() - own.instance.base_cost();
+        let again = best.replay.recomputed[stage].both();
         table.row(vec![
             stage.to_string(),
             device.to_string(),
