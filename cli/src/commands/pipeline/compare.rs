@@ -1,6 +1,6 @@
 //! `remat-bb baselines` and `remat-bb sweep` of pipelines.
 
-use super::{devices, failure, micro_batches, schedule};
+use super::{devices, failure, schedule};
 use crate::arguments::{BaselinesArguments, PipelineShape, SweepArguments};
 use crate::commands::verify_pipeline::split;
 use crate::failure::{Exit, Failure};
@@ -13,7 +13,7 @@ use remat_instances::pipeline::split::Split;
 use remat_pipeline::baselines::{Compared, baselines};
 use remat_pipeline::{Pipeline, PipelineSettings, PipelineSolution};
 use remat_report::results::{self, OriginJson};
-use remat_report::{Table, counted};
+use remat_report::{Table, counted, micro_batches};
 use remat_search::Status;
 use schemars::JsonSchema;
 use serde::Serialize;
