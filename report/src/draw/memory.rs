@@ -14,7 +14,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
-use remat_instances::instance::{CostUnit, Instance, NodeId};
+use remat_instances::instance::{Instance, NodeId};
 use remat_instances::simulate::{Replay, TimelinePoint};
 
 /// Contents of the picture.

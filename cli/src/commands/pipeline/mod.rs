@@ -67,13 +67,13 @@ pub fn run(arguments: &PipelineArguments) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// [`Failure::Usage`] for counts that it does not allow.
-pub(super) fn schedule(
+fn schedule(
     kind: remat_instances::pipeline::schedule::ScheduleKind,
     devices: u32,
     microbatches: u32,
 ) -> Result<Schedule, Failure> {
     Schedule::new(kind, devices, microbatches).map_err(|e| Failure::Usage {
-        problem: e.problem,
+        problem: format!("--microbatches: {}", e.problem),
         remedy: e.remedy,
     })
 }
@@ -111,8 +111,12 @@ pub(super) fn failure(error: PipelineError) -> Failure {
         PipelineError::Devices { .. } => "give one value, or one for each device",
         _ => "report this as a defect, with the command line",
     };
+    let problem = match &error {
+        PipelineError::NoPosition(_) => format!("--cut-before: {error}"),
+        _ => error.to_string(),
+    };
     Failure::Usage {
-        problem: error.to_string(),
+        problem,
         remedy: remedy.into(),
     }
 }
