@@ -27,7 +27,7 @@ pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
 pub use options::{ALL, COPIES, LINK, Options, PROGRAM, SEARCH, WORKERS};
-pub use pipeline::PipelineArguments;
+pub use pipeline::{PipelineArguments, PipelineShape};
 pub use show::ShowArguments;
 pub use values::{parse_overhead, parse_setting};
 
@@ -294,6 +294,9 @@ pub struct SweepArguments {
     /// Limits of the search, formulation and copies
     #[command(flatten)]
     pub options: Options<{ SEARCH | PROGRAM | COPIES }>,
+    /// A pipeline in place of one device
+    #[command(flatten)]
+    pub pipeline: PipelineShape,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,

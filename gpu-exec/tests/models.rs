@@ -35,6 +35,8 @@ const MODELS: &[&str] = &[
     "llama?batch=1&layers=3&d_model=32&heads=4&ffn=48&seq=21&vocab=37",
     "mixtral?batch=3&layers=2&d_model=64&heads=4&kv_heads=2&ffn=96&seq=13&vocab=37&dtype=fp32",
     "mixtral?batch=1&layers=4&d_model=32&heads=4&kv_heads=2&ffn=48&seq=21&vocab=37&experts=5&top_k=1&every=2",
+    "deepseek_v3?batch=2&layers=3&dense_layers=1&d_model=32&heads=2&q_lora=24&kv_lora=16&qk_nope=8&qk_rope=4&v_head=12&ffn=48&moe_ffn=20&experts=5&top_k=2&seq=13&vocab=37&dtype=fp32",
+    "deepseek_v3?batch=1&layers=2&dense_layers=1&d_model=32&heads=3&q_lora=24&kv_lora=16&qk_nope=8&qk_rope=4&v_head=10&ffn=48&moe_ffn=20&experts=4&top_k=2&shared=2&seq=9&vocab=37&attention=plain",
     "randwire?batch=2&size=95x97&classes=3&nodes=11&channels=20",
 ];
 

@@ -1,7 +1,7 @@
 //! Arguments of `baselines`.
 
 use super::memory::variant;
-use super::{COPIES, Options, PROGRAM, PlansOption, WORKERS};
+use super::{COPIES, Options, PROGRAM, PipelineShape, PlansOption, WORKERS};
 use clap::Args;
 use remat_formulations::options::parse_duration;
 use remat_instances::order::Variant;
@@ -69,6 +69,9 @@ pub struct BaselinesArguments {
     /// Formulation, copies, threads and seed
     #[command(flatten)]
     pub options: Options<{ PROGRAM | COPIES | WORKERS }>,
+    /// A pipeline in place of one device
+    #[command(flatten)]
+    pub pipeline: PipelineShape,
     /// Folder for the plans of the strategies that fit the budget
     #[command(flatten)]
     pub plans: PlansOption,

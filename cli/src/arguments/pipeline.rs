@@ -86,3 +86,58 @@ pub struct PipelineArguments {
     #[arg(short, long)]
     pub quiet: bool,
 }
+
+/// A pipeline in `baselines` and `sweep`.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Pipelines")]
+pub struct PipelineShape {
+    /// Number of devices of a pipeline; for `sweep` a list with commas
+    #[arg(
+        long,
+        value_name = "S",
+        value_delimiter = ',',
+        requires = "microbatches",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_COUNT))
+    )]
+    stages: Vec<u32>,
+    /// Number of micro-batches; for `sweep` a list with commas
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        requires = "stages",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_COUNT))
+    )]
+    microbatches: Vec<u32>,
+    /// Order of passes: gpipe, 1f1b, or interleaved:V
+    #[arg(
+        long,
+        value_name = "ORDER",
+        default_value = "1f1b",
+        requires = "stages"
+    )]
+    pub schedule: ScheduleKind,
+    /// Speed of each device, as for `pipeline`
+    #[arg(long, value_name = "X[,X2..]", requires = "stages")]
+    pub speed: Option<String>,
+    /// Link between neighbouring devices, as for `pipeline`
+    #[arg(long, value_name = "L", requires = "stages")]
+    pub link: Option<HostLink>,
+}
+
+impl PipelineShape {
+    /// Returns whether a pipeline is asked for.
+    pub fn is_asked(&self) -> bool {
+        !self.stages.is_empty()
+    }
+
+    /// Numbers of devices.
+    pub fn stages(&self) -> &[u32] {
+        &self.stages
+    }
+
+    /// Numbers of micro-batches.
+    pub fn microbatches(&self) -> &[u32] {
+        &self.microbatches
+    }
+}

@@ -36,6 +36,9 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         "ending with the results so far; once more to end at once",
         false,
     );
+    if arguments.pipeline.is_asked() {
+        return super::pipeline::compare::compare(arguments, &arguments.pipeline);
+    }
     if let Some(exit) = baselines_memory::run(arguments)? {
         return Ok(exit);
     }

@@ -38,9 +38,16 @@ static OBJECTS: [(&str, &[OfObject]); 21] = [
         &[
             of::<baselines::BaselinesJson<'static>>,
             of::<baselines_memory::MemoryBaselinesJson<'static>>,
+            of::<pipeline::compare::PipelineBaselinesJson<'static>>,
         ],
     ),
-    ("sweep", &[of::<sweep::SweepJson<'static>>]),
+    (
+        "sweep",
+        &[
+            of::<sweep::SweepJson<'static>>,
+            of::<pipeline::compare::PipelineSweepJson<'static>>,
+        ],
+    ),
     ("max-batch", &[of::<max_batch::MaxBatchJson<'static>>]),
     (
         "show",

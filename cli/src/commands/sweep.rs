@@ -33,6 +33,9 @@ type SweepPoint = FrontierPoint<AnyPlan>;
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
+    if arguments.pipeline.is_asked() {
+        return super::pipeline::compare::sweep(arguments, &arguments.pipeline);
+    }
     let files = Files::tried(
         arguments.json,
         &[&arguments.instance],

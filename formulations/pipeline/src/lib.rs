@@ -10,20 +10,27 @@
 //! | [`path`] | the outer problem: cuts from times of intervals |
 //! | `intervals` | intervals between positions: base costs, fixed memory, sends |
 //! | `classes` | inner problems, each solved once for equal graphs |
+//! | [`baselines`], `rules`, `measured`, `layers` | known ways to cut a model and to recompute |
 //! | `knapsack` | a quick bound on an inner problem |
 //! | [`Pipeline`] | the whole, to be solved |
+//! | `descent` | cuts for several stages on a device |
 //! | `tables` | bounds and plans of all intervals |
 //! | `search` | solves the inner problems that matter |
 //! | `solve` | from a search to the answer, also for interleaved schedules |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod baselines;
 mod classes;
+mod descent;
 mod devices;
 mod intervals;
 mod knapsack;
+mod layers;
+mod measured;
 pub mod path;
 mod pipeline;
+mod rules;
 mod search;
 mod solution;
 mod solve;
@@ -31,6 +38,7 @@ mod tables;
 
 pub use devices::{Devices, DevicesError};
 pub use pipeline::{Pipeline, PipelineError, PipelineSettings};
+pub use rules::StageRule;
 pub use solution::{Arranged, PipelineSolution, StagePlan};
 
 #[cfg(doctest)]

@@ -168,9 +168,22 @@ impl<'s, 'a> Pipeline<'s, 'a> {
         Ok(self)
     }
 
+    /// The same with cuts at these positions alone, each of which a cut can have.
+    pub(crate) fn cut_at(&self, positions: Vec<u32>) -> Self {
+        Pipeline {
+            positions,
+            ..self.clone()
+        }
+    }
+
     /// The devices.
     pub fn devices(&self) -> &[Device] {
         &self.devices
+    }
+
+    /// The device of a stage.
+    pub(crate) fn device_of(&self, stage: usize) -> Device {
+        self.devices[self.schedule.device_of(stage)]
     }
 
     /// The schedule.
@@ -206,8 +219,7 @@ impl<'s, 'a> Pipeline<'s, 'a> {
             points: &intervals.sends,
             steps: u64::from(self.schedule.microbatches()),
             time: |stage: usize, i: usize, j: usize| {
-                let device = &self.devices[self.schedule.device_of(stage)];
-                device.time(intervals.base_cost(i, j))
+                self.device_of(stage).time(intervals.base_cost(i, j))
             },
         };
         let cuts = outer.best().map(|cuts| cuts.at).unwrap_or_default();

@@ -9,6 +9,7 @@
 //! stage has its device for itself. That search bounds the sum of all times; the slowest device takes
 //! at least an equal share of it.
 
+use crate::descent::DeviceObjective;
 use crate::path::Cuts;
 use crate::pipeline::{Pipeline, PipelineError, PipelineSettings};
 use crate::search::{Found, Limits, Search, Work};
@@ -119,6 +120,7 @@ fn plain(
         copies: 1,
         steps: u64::from(schedule.microbatches() - 1),
         sends: true,
+        by_device: None,
     };
     let mut search = Search::new(pipeline.intervals()?, &program, limits);
     let Found { cuts, bound } = search.run()?;
@@ -152,6 +154,10 @@ fn interleaved(
             copies: chunks,
             steps: chunks * (chunks * u64::from(schedule.microbatches()) - 1),
             sends: true,
+            by_device: Some(DeviceObjective {
+                devices: schedule.devices(),
+                microbatches: u64::from(schedule.microbatches()),
+            }),
         };
         let mut search = Search::new(pipeline.intervals()?, &program, limits);
         let found = search.run()?;
@@ -190,6 +196,7 @@ fn bound_of_interleaved(
         copies: 1,
         steps: 0,
         sends: false,
+        by_device: None,
     };
     let mut search = Search::new(pipeline.intervals()?, &program, limits);
     let found = search.run()?;

@@ -1,6 +1,7 @@
 //! Bounds and plans of all intervals, for each kind of stage.
 
 use crate::classes::Classes;
+use crate::descent::DeviceObjective;
 use crate::intervals::Intervals;
 use crate::path::{CutTime, Cuts, IMPOSSIBLE, Outer};
 use remat_instances::instance::StructureError;
@@ -24,6 +25,8 @@ pub(crate) struct Program {
     pub steps: u64,
     /// True if sends count.
     pub sends: bool,
+    /// The objective, if several stages are on a device: cuts are improved for it.
+    pub by_device: Option<DeviceObjective>,
 }
 
 /// Bounds and plans of all intervals of a kind of stage.
@@ -45,6 +48,7 @@ pub(crate) struct Tables<'s, 'a> {
     intervals: Intervals<'s, 'a>,
     copies: u64,
     steps: u64,
+    by_device: Option<DeviceObjective>,
     cut_times: Vec<CutTime>,
     tables: Vec<Table>,
     /// Table of each stage.
@@ -66,6 +70,7 @@ impl<'s, 'a> Tables<'s, 'a> {
         let mut tables = Tables {
             copies: program.copies,
             steps: program.steps,
+            by_device: program.by_device,
             cut_times,
             tables: Vec::new(),
             table_of: Vec::new(),
@@ -137,7 +142,11 @@ impl<'s, 'a> Tables<'s, 'a> {
                 of(&self.tables[self.table_of[s]])[self.intervals.at(i, j)]
             },
         };
-        outer.best()
+        let cuts = outer.best()?;
+        Some(match &self.by_device {
+            Some(objective) => objective.improved(&outer, cuts),
+            None => cuts,
+        })
     }
 
     /// The stages at some cuts.

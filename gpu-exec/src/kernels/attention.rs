@@ -112,12 +112,35 @@ pub fn context_backward(
     Ok(made)
 }
 
-/// Queries, keys and values by heads.
+/// Features of a head of queries and keys, and of values.
+fn head_features(call: &Call<'_>, heads: &Heads) -> Result<[i64; 2], ExecError> {
+    let of = |k: usize, heads: u64| call.input_shape(k)[2] / heads.max(1) as i64;
+    let [query, value] = [of(0, heads.query), of(2, heads.key_value)];
+    match value <= query {
+        true => Ok([query, value]),
+        false => Err(call.problem(format!(
+            "fused attention takes values of at most {query} features a head, not {value}"
+        ))),
+    }
+}
+
+/// Zeros behind the features of each head, up to `features`: libtorch's fused attention takes one
+/// number of features.
+fn padded(x: &Tensor, features: i64) -> Result<Tensor, ExecError> {
+    match features - x.size().last().copied().unwrap_or(features) {
+        0 => Ok(x.shallow_clone()),
+        more => Ok(x.f_constant_pad_nd([0, more])?),
+    }
+}
+
+/// Queries, keys and padded values by heads.
 fn by_heads(call: &Call<'_>, heads: &Heads) -> Result<[Tensor; 3], ExecError> {
+    let [features, _] = head_features(call, heads)?;
+    let value = split(call.input(2)?, heads.key_value, repeats(heads))?;
     Ok([
         split(call.input(0)?, heads.query, 1)?,
         split(call.input(1)?, heads.key_value, repeats(heads))?,
-        split(call.input(2)?, heads.key_value, repeats(heads))?,
+        padded(&value, features)?,
     ])
 }
 
@@ -143,15 +166,17 @@ pub fn fused(call: &Call<'_>, heads: &Heads) -> Result<Vec<Tensor>, ExecError> {
             vec![y, lse]
         }
     };
-    output[0] = join(&output[0], 1)?;
+    let [_, features] = head_features(call, heads)?;
+    output[0] = join(&output[0].f_narrow(3, 0, features)?, 1)?;
     Ok(output)
 }
 
 pub fn fused_backward(call: &Call<'_>, heads: &Heads, dy: &Tensor) -> Result<Gradients, ExecError> {
     let [q, k, v] = by_heads(call, heads)?;
+    let [features, own] = head_features(call, heads)?;
     let (dy, y) = (
-        split(dy, heads.query, 1)?,
-        split(call.saved(0)?, heads.query, 1)?,
+        padded(&split(dy, heads.query, 1)?, features)?,
+        padded(&split(call.saved(0)?, heads.query, 1)?, features)?,
     );
     let lse = call.saved(1)?;
     let gradients = match q.device() {
@@ -181,7 +206,8 @@ pub fn fused_backward(call: &Call<'_>, heads: &Heads, dy: &Tensor) -> Result<Gra
         .iter()
         .flatten()
         .zip(repeated)
-        .map(|(gradient, repeated)| join(gradient, repeated));
+        .zip([features, features, own])
+        .map(|((gradient, repeated), own)| join(&gradient.f_narrow(3, 0, own)?, repeated));
     Ok(Gradients {
         inputs: joined.collect::<Result<_, _>>()?,
         parameters: vec![],

@@ -153,6 +153,7 @@ pub fn forward(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
         Op::Upsample => one(pool::upsample(call)),
         Op::Unpool => one(pool::unpool(call)),
         Op::Softmax => Ok(vec![call.input(0)?.f_softmax(-1, None)?]),
+        Op::Expand => one(pointwise::expand(call)),
         Op::Rotary => one(attention::rotary(call.input(0)?, false)),
         Op::AttentionScores(heads) => one(attention::scores(call, heads)),
         Op::AttentionContext(heads) => one(attention::context(call, heads)),
@@ -225,6 +226,7 @@ pub fn backward(
             let y = call.saved(0)?;
             one(Tensor::f_internal_softmax_backward_data(dy, y, -1, dy.kind()).map_err(Into::into))
         }
+        Op::Expand => one(pointwise::expand_backward(call, dy)),
         Op::Rotary => one(attention::rotary(dy, true)),
         Op::AttentionScores(heads) => attention::scores_backward(call, heads, dy, wanted),
         Op::AttentionContext(heads) => attention::context_backward(call, heads, dy, wanted),

@@ -1,4 +1,4 @@
-//! Activations, dropout, concatenation.
+//! Activations, dropout, concatenation, expansion.
 
 use super::{Call, compact};
 use crate::error::ExecError;
@@ -42,6 +42,25 @@ pub fn activation_backward(
 pub fn concat(call: &Call<'_>) -> Result<Tensor, ExecError> {
     let inputs = (0..call.inputs.len()).map(|k| call.input(k));
     Ok(Tensor::f_cat(&inputs.collect::<Result<Vec<_>, _>>()?, 1)?)
+}
+
+/// The one entry along an axis, repeated.
+pub fn expand(call: &Call<'_>) -> Result<Tensor, ExecError> {
+    Ok(call
+        .input(0)?
+        .f_expand(call.shape(), false)?
+        .f_contiguous()?)
+}
+
+pub fn expand_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let (one, all) = (call.input_shape(0), call.shape());
+    let axes = (0..).zip(one.iter().zip(&all));
+    let axes: Vec<i64> = axes.filter(|(_, (a, b))| a != b).map(|(k, _)| k).collect();
+    if axes.is_empty() {
+        return Ok(dy.f_detach_copy()?);
+    }
+    let kind: Option<Kind> = None;
+    Ok(dy.f_sum_dim_intlist(axes.as_slice(), true, kind)?)
 }
 
 pub fn dropout_mask(call: &Call<'_>) -> Result<Tensor, ExecError> {

@@ -270,6 +270,23 @@ impl Network {
         self.push(name, Op::Concat, inputs, out, vec![])
     }
 
+    /// The one entry along an axis, repeated to another extent: a key that all heads share.
+    pub fn expand(
+        &mut self,
+        name: &str,
+        x: Tensor,
+        axis: usize,
+        extent: u64,
+    ) -> Result<Tensor, ZooError> {
+        let mut shape = self.shape(x).to_vec();
+        if shape.get(axis) != Some(&1) || extent == 0 {
+            let problem = format!("there is not one entry along axis {axis} to repeat");
+            return Err(misfit(name, &shape, problem, "give an axis of extent 1"));
+        }
+        shape[axis] = extent;
+        self.push(name, Op::Expand, &[x], shape, vec![])
+    }
+
     /// The same elements under another shape, without a node or memory.
     pub fn view(&mut self, name: &str, x: Tensor, shape: &[u64]) -> Result<Tensor, ZooError> {
         if elements(shape) != Some(self.value(x).elements) {

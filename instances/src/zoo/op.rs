@@ -292,6 +292,8 @@ pub enum Op {
     Multiply,
     /// Concatenation along axis 1.
     Concat,
+    /// The one entry along an axis, repeated to the output's extent.
+    Expand,
     /// Same elements, other shape.
     View,
     /// A part of the elements.
@@ -354,6 +356,7 @@ impl Op {
             Op::Add => "add".into(),
             Op::Multiply => "mul".into(),
             Op::Concat => "concat".into(),
+            Op::Expand => "expand".into(),
             Op::View => "view".into(),
             Op::Slice(_) => "slice".into(),
             Op::DropoutMask => "dropout_mask".into(),

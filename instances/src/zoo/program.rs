@@ -149,6 +149,16 @@ impl Piece {
         self
     }
 
+    /// Returns whether some part is a range of a larger tensor.
+    pub(super) fn is_narrowed(&self) -> bool {
+        let narrow = |look: &Look| matches!(look, Look::Narrow(_));
+        self.path.iter().any(narrow)
+            || match &self.source {
+                Source::Node { .. } => false,
+                Source::Parts { parts, .. } => parts.iter().any(|(part, _)| part.is_narrowed()),
+            }
+    }
+
     /// Calls `visit` with every node from whose output it is assembled.
     pub fn nodes(&self, visit: &mut impl FnMut(NodeId)) {
         match &self.source {

@@ -54,8 +54,9 @@ impl Network {
         self.push(name, Op::Rotary, &[x], self.shape(x).to_vec(), vec![])
     }
 
-    /// Attention of `query` `[batch, positions, query heads x d]` to `key` and `value`
-    /// `[batch, positions, key heads x d]`.
+    /// Attention of `query` `[batch, positions, query heads x d]` to `key`
+    /// `[batch, positions, key heads x d]` and `value` `[batch, positions, key heads x v]`: the
+    /// output is `[batch, positions, query heads x v]`.
     ///
     /// Fused (`flash`): one node `name`, which also keeps the logarithm of each row's normaliser, 4
     /// bytes per query and head (Dao et al., FlashAttention, NeurIPS 2022, section 3.1). The fused
@@ -70,8 +71,8 @@ impl Network {
         flash: bool,
         dropout: bool,
     ) -> Result<Tensor, ZooError> {
-        let shape = self.shape(query).to_vec();
-        let kv = self.shape(key).to_vec();
+        let mut shape = self.shape(query).to_vec();
+        let [kv, values] = [key, value].map(|x| self.shape(x).to_vec());
         let fits = heads.key_value > 0
             && heads.query > 0
             && heads.query.is_multiple_of(heads.key_value)
@@ -79,14 +80,17 @@ impl Network {
             && shape[2].is_multiple_of(heads.query)
             && kv.len() == 3
             && kv[0] == shape[0]
-            && self.shape(value) == kv
+            && values.len() == 3
+            && values[..2] == kv[..2]
+            && values[2].is_multiple_of(heads.key_value)
             && (shape[2] / heads.query).checked_mul(heads.key_value) == Some(kv[2]);
         if !fits {
             let problem = format!(
-                "{} query and {} key heads do not fit keys of shape {}",
+                "{} query and {} key heads do not fit keys of shape {} and values of shape {}",
                 heads.query,
                 heads.key_value,
-                format_shape(&kv)
+                format_shape(&kv),
+                format_shape(&values)
             );
             return Err(misfit(
                 name,
@@ -96,6 +100,7 @@ impl Network {
             ));
         }
         let (batch, positions, keys) = (shape[0], shape[1], kv[1]);
+        shape[2] = values[2] / heads.key_value * heads.query;
         if flash {
             let rows = elements(&[4, batch, heads.query, positions]);
             let rows = rows.ok_or_else(|| ZooError::TooLarge {

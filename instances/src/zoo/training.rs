@@ -481,7 +481,7 @@ impl Emitter<'_> {
             path: Vec::new(),
         };
         // Parts that one kernel wrote side by side form the whole, without a copy.
-        let one_kernel = nodes_of(std::slice::from_ref(&parts)).len() == 1;
+        let one_kernel = nodes_of(std::slice::from_ref(&parts)).len() == 1 && !parts.is_narrowed();
         let parts_only = full.is_empty() && one_kernel;
         let summands = [full, vec![parts]].concat();
         if whole && (parts_only || !self.options.explicit_sums) {

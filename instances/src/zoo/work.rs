@@ -127,7 +127,7 @@ impl Network {
             Op::Unpool => one(KernelClass::Gather, 0, moved),
             Op::Upsample => one(KernelClass::Reduction, 7, moved),
             Op::Add | Op::Multiply | Op::AddParameter => one(KernelClass::Elementwise, 1, moved),
-            Op::Concat | Op::PrependParameter => one(KernelClass::Copy, 0, moved),
+            Op::Concat | Op::Expand | Op::PrependParameter => one(KernelClass::Copy, 0, moved),
             Op::DropoutMask => one(KernelClass::Elementwise, 10, written),
             Op::Dropout => one(KernelClass::Elementwise, 2, moved),
             Op::Embedding => one(KernelClass::Gather, 0, 2 * written + read),
@@ -208,12 +208,24 @@ impl Network {
                 let features = self.value(operation.output).shape[2];
                 x.elements as u128 * (features / query) as u128
             }
-            Op::FlashAttention(Heads { causal, .. }) => {
-                let keys = self.value(operation.inputs[1]).shape[1];
-                2 * (x.elements as u128) * keys as u128 / if *causal { 2 } else { 1 }
-            }
+            Op::FlashAttention(heads) => self.flash_products(operation, heads, [1, 1]),
             _ => 0,
         }
+    }
+
+    /// Multiply-adds of a fused attention that makes products of the extent of a query head, and of
+    /// a value head, so many times each.
+    fn flash_products(
+        &self,
+        operation: &Operation,
+        heads: &Heads,
+        [by_query, by_value]: [u128; 2],
+    ) -> u128 {
+        let keys = self.value(operation.inputs[1]).shape[1] as u128;
+        // The output has the extent of the values.
+        let [query, out] =
+            [operation.inputs[0], operation.output].map(|x| self.value(x).elements as u128);
+        (by_query * query + by_value * out) * keys / if heads.causal { 2 } else { 1 }
     }
 
     /// The backward pass of an operator. Inputs that need no gradient are omitted from `feeds` and
@@ -270,12 +282,13 @@ impl Network {
                 of.added_parameter(dy / rows as u128)
             }
             Op::Rotary => of.single(&[], KernelClass::Elementwise, 6, 2 * dy),
+            Op::Expand => of.single(&[], KernelClass::Reduction, 1, bytes(0) + dy),
             Op::AttentionScores(_) | Op::AttentionContext(_) => {
                 let flops = 2 * self.attention_products(operation);
                 let traffic = dy + bytes(0) + bytes(1);
                 of.factors(&[], KernelClass::MatrixProduct, [flops; 2], traffic)
             }
-            Op::FlashAttention(_) => of.flash_attention(),
+            Op::FlashAttention(heads) => of.flash_attention(heads),
             // Zero except at the chosen experts.
             Op::ChosenScores => {
                 of.single(&[1], KernelClass::Gather, 0, bytes(0) + 2 * dy + bytes(1))
@@ -496,8 +509,10 @@ impl<'a> Gradients<'a> {
     }
 
     /// Five products instead of two: the scores are recomputed (FlashAttention, section 3.1).
-    fn flash_attention(&self) -> BackwardPlan {
-        let flops = 5 * self.network.attention_products(self.operation);
+    /// Three have the extent of a query head, two the extent of a value head.
+    fn flash_attention(&self, heads: &Heads) -> BackwardPlan {
+        let network = self.network;
+        let flops = 2 * network.flash_products(self.operation, heads, [3, 2]);
         let inputs = self.network.inputs(self.operation);
         let inputs: u128 = inputs.map(|x| x.bytes as u128).sum();
         let traffic = 2 * inputs + 2 * self.dy;

@@ -1,5 +1,6 @@
 //! `remat-bb pipeline`
 
+pub mod compare;
 mod summary;
 
 use super::verify_pipeline::split;
@@ -10,7 +11,7 @@ use crate::progress::Activity;
 use crate::visible::shown;
 use crate::{interrupt, source};
 use remat_instances::instance::HostLink;
-use remat_instances::pipeline::schedule::Schedule;
+use remat_instances::pipeline::schedule::{Schedule, ScheduleKind};
 use remat_instances::pipeline::split::Split;
 use remat_pipeline::{Devices, Pipeline, PipelineError, PipelineSettings};
 use remat_report::pipeline::PipelineJson;
@@ -67,11 +68,7 @@ pub fn run(arguments: &PipelineArguments) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// [`Failure::Usage`] for counts that it does not allow.
-fn schedule(
-    kind: remat_instances::pipeline::schedule::ScheduleKind,
-    devices: u32,
-    microbatches: u32,
-) -> Result<Schedule, Failure> {
+fn schedule(kind: ScheduleKind, devices: u32, microbatches: u32) -> Result<Schedule, Failure> {
     Schedule::new(kind, devices, microbatches).map_err(|e| Failure::Usage {
         problem: format!("--microbatches: {}", e.problem),
         remedy: e.remedy,
@@ -84,11 +81,7 @@ fn pipeline<'s, 'a>(
     schedule: Schedule,
 ) -> Result<Pipeline<'s, 'a>, Failure> {
     let count = schedule.devices();
-    let devices = Devices::parse(count, &arguments.budget, arguments.speed.as_deref());
-    let devices = devices.map_err(|e| Failure::Usage {
-        problem: e.to_string(),
-        remedy: "give one value, or one for each device, with commas between".into(),
-    })?;
+    let devices = devices(count, &arguments.budget, arguments.speed.as_deref())?;
     let link = arguments.link.clone().map(|link| HostLink {
         latency_ns: arguments.link_latency.unwrap_or(0),
         ..link
@@ -102,8 +95,19 @@ fn pipeline<'s, 'a>(
     made.map_err(failure)
 }
 
+/// Devices from lists of budgets and speeds.
+///
+/// # Errors
+/// [`Failure::Usage`] names the value.
+fn devices(count: usize, budgets: &str, speeds: Option<&str>) -> Result<Devices, Failure> {
+    Devices::parse(count, budgets, speeds).map_err(|e| Failure::Usage {
+        problem: e.to_string(),
+        remedy: "give one value, or one for each device, with commas between".into(),
+    })
+}
+
 /// An error of a pipeline as the command shows it.
-pub(super) fn failure(error: PipelineError) -> Failure {
+fn failure(error: PipelineError) -> Failure {
     let remedy = match &error {
         PipelineError::FewPositions { .. } => "give fewer stages, or more nodes to --cut-before",
         PipelineError::NoPosition(_) => "name forward nodes between which no gradient goes ahead",

@@ -43,7 +43,10 @@ pub(super) const fn tied(default: &'static str) -> ParameterInfo {
 }
 
 fn llama(spec: &ModelSpec) -> Result<Network, ZooError> {
-    decoder(spec, |net, _, at, x| swiglu(net, spec, at, x))
+    let (d, ffn) = (spec.integer("d_model"), spec.integer("ffn"));
+    decoder(spec, |net, _, at, x| {
+        swiglu(net, &format!("{at}.mlp"), x, d, ffn)
+    })
 }
 
 /// Decoder. `feed_forward` builds the feed-forward part of each layer from the network, the layer's
@@ -76,10 +79,13 @@ pub(super) fn decoder(
     let mut x = net.embedding("embed_tokens", ids, table, d)?;
     for k in 0..spec.integer("layers") {
         let at = format!("layers.{k}");
-        let stream = attention(&mut net, spec, &at, x, heads)?;
-        x = net.rms_norm(&format!("{at}.post_norm"), stream)?;
-        x = feed_forward(&mut net, k, &at, x)?;
-        x = residual(&mut net, &format!("{at}.mlp.resid"), stream, x, false)?;
+        x = layer(
+            &mut net,
+            &at,
+            x,
+            |net, x| attention(net, spec, &format!("{at}.attn"), x, heads),
+            |net, x| feed_forward(net, k, &at, x),
+        )?;
     }
     x = net.rms_norm("norm", x)?;
     x = match spec.flag("tied") {
@@ -90,45 +96,54 @@ pub(super) fn decoder(
     Ok(net)
 }
 
-/// The residual stream after the attention part of a layer.
+/// A layer: the residual stream after an attention part and a feed-forward part, each of which
+/// takes the normalised stream.
+pub(super) fn layer(
+    net: &mut Network,
+    at: &str,
+    stream: Tensor,
+    attention: impl FnOnce(&mut Network, Tensor) -> Result<Tensor, ZooError>,
+    feed_forward: impl FnOnce(&mut Network, Tensor) -> Result<Tensor, ZooError>,
+) -> Result<Tensor, ZooError> {
+    let x = net.rms_norm(&format!("{at}.input_norm"), stream)?;
+    let x = attention(net, x)?;
+    let stream = residual(net, &format!("{at}.attn.resid"), stream, x, false)?;
+    let x = net.rms_norm(&format!("{at}.post_norm"), stream)?;
+    let x = feed_forward(net, x)?;
+    residual(net, &format!("{at}.mlp.resid"), stream, x, false)
+}
+
+/// Attention with grouped queries.
 fn attention(
     net: &mut Network,
     spec: &ModelSpec,
     at: &str,
-    stream: Tensor,
+    x: Tensor,
     heads: Heads,
 ) -> Result<Tensor, ZooError> {
     let d = spec.integer("d_model");
     let narrow = d / heads.query * heads.key_value;
-    let x = net.rms_norm(&format!("{at}.input_norm"), stream)?;
-    let query = net.linear(&format!("{at}.attn.q_proj"), x, d, false)?;
-    let key = net.linear(&format!("{at}.attn.k_proj"), x, narrow, false)?;
-    let value = net.linear(&format!("{at}.attn.v_proj"), x, narrow, false)?;
-    let query = net.rotary(&format!("{at}.attn.q_rotary"), query)?;
-    let key = net.rotary(&format!("{at}.attn.k_rotary"), key)?;
+    let query = net.linear(&format!("{at}.q_proj"), x, d, false)?;
+    let key = net.linear(&format!("{at}.k_proj"), x, narrow, false)?;
+    let value = net.linear(&format!("{at}.v_proj"), x, narrow, false)?;
+    let query = net.rotary(&format!("{at}.q_rotary"), query)?;
+    let key = net.rotary(&format!("{at}.k_rotary"), key)?;
     let flash = spec.choice("attention") == "flash";
-    let x = net.attention(
-        &format!("{at}.attn"),
-        [query, key, value],
-        heads,
-        flash,
-        false,
-    )?;
-    let x = net.linear(&format!("{at}.attn.o_proj"), x, d, false)?;
-    residual(net, &format!("{at}.attn.resid"), stream, x, false)
+    let x = net.attention(at, [query, key, value], heads, flash, false)?;
+    net.linear(&format!("{at}.o_proj"), x, d, false)
 }
 
-/// Dense feed-forward part of a layer.
+/// Dense feed-forward part of a layer: `ffn` features inside, `d` outside.
 pub(super) fn swiglu(
     net: &mut Network,
-    spec: &ModelSpec,
     at: &str,
     x: Tensor,
+    d: u64,
+    ffn: u64,
 ) -> Result<Tensor, ZooError> {
-    let (d, ffn) = (spec.integer("d_model"), spec.integer("ffn"));
-    let gate = net.linear(&format!("{at}.mlp.gate_proj"), x, ffn, false)?;
-    let gate = net.activation(&format!("{at}.mlp.silu"), gate, Activation::Silu)?;
-    let up = net.linear(&format!("{at}.mlp.up_proj"), x, ffn, false)?;
-    let x = net.multiply(&format!("{at}.mlp.mul"), gate, up)?;
-    net.linear(&format!("{at}.mlp.down_proj"), x, d, false)
+    let gate = net.linear(&format!("{at}.gate_proj"), x, ffn, false)?;
+    let gate = net.activation(&format!("{at}.silu"), gate, Activation::Silu)?;
+    let up = net.linear(&format!("{at}.up_proj"), x, ffn, false)?;
+    let x = net.multiply(&format!("{at}.mul"), gate, up)?;
+    net.linear(&format!("{at}.down_proj"), x, d, false)
 }

@@ -2,6 +2,7 @@
 
 mod bert;
 mod chain;
+mod deepseek;
 mod densenet;
 mod fcn;
 mod googlenet;
@@ -84,6 +85,7 @@ pub(super) static MODELS: &[ZooModel] = &[
     vit::VIT,
     llama::LLAMA,
     mixtral::MIXTRAL,
+    deepseek::DEEPSEEK_V3,
     randwire::RANDWIRE,
     chain::CHAIN,
     random_layered::RANDOM_LAYERED,

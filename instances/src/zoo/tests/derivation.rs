@@ -344,10 +344,16 @@ fn what_cannot_be_built_is_refused() {
         net.attention("a", [x, x, x], heads(0, 1), true, false)
             .is_err()
     );
-    assert!(
-        net.attention("a", [x, y, x], heads(4, 2), true, false)
-            .is_err()
-    );
+    // Values of other positions, and values that the key heads do not divide.
+    for shape in [[2, 7, 6], [2, 8, 5]] {
+        let value = net.input("value", &shape).unwrap();
+        assert!(
+            net.attention("a", [x, y, value], heads(4, 2), true, false)
+                .is_err()
+        );
+    }
+    assert!(net.expand("e", x, 1, 3).is_err());
+    assert!(net.expand("e", x, 3, 3).is_err());
     assert!(net.view("v", x, &[3, 8]).is_err());
     let beyond = Slice {
         axis: 1,

@@ -1,5 +1,6 @@
 //! The zoo compared with published numbers and graphs, and checked for consistency.
 
+mod deepseek;
 mod derivation;
 mod implementations;
 mod memory;

@@ -275,6 +275,9 @@ fn small() -> Vec<String> {
         "vit" => "layers=2&size=64",
         "llama" => "layers=2&seq=64&d_model=256&heads=8&kv_heads=2&ffn=512",
         "mixtral" => "layers=2&seq=64&d_model=256&heads=8&kv_heads=2&ffn=512&every=2",
+        "deepseek_v3" => {
+            "layers=3&dense_layers=1&d_model=64&heads=4&q_lora=24&kv_lora=16&qk_nope=8&qk_rope=4&v_head=12&ffn=96&moe_ffn=32&experts=8&top_k=3&seq=16&vocab=50"
+        }
         "unet3d" => "size=16x32x32",
         "unet" | "fcn8" | "segnet" => "size=64x96",
         "googlenet" => "size=96&aux=true",

@@ -120,7 +120,7 @@ fn what_does_not_fit_is_an_error_with_the_layer() {
 #[test]
 fn listings_hold_for_every_model() {
     let models = list();
-    assert_eq!(models.len(), 23);
+    assert_eq!(models.len(), 24);
     for model in &models {
         let spec = ModelSpec::new(model.name).unwrap();
         assert!(!model.description.is_empty());

@@ -1,0 +1,91 @@
+//! Time and memory of all intervals under a rule of recomputation.
+
+use crate::layers::crossing;
+use crate::path::{CutTime, IMPOSSIBLE};
+use crate::pipeline::{Pipeline, PipelineError};
+use crate::rules::StageRule;
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::pipeline::stage::Stage;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+
+/// Intervals measured when they are asked for.
+pub(crate) struct Measured<'p, 's, 'a> {
+    pipeline: &'p Pipeline<'s, 'a>,
+    rule: StageRule,
+    borders: &'p [u32],
+    positions: Vec<u32>,
+    fixed: Vec<Vec<u64>>,
+    pub sends: Vec<CutTime>,
+    /// Time and peak by stage kind and interval.
+    known: RefCell<HashMap<Key, (u64, u64)>>,
+}
+
+/// Budget, speed, micro-batches in flight, and both points.
+type Key = (u64, u32, u32, usize, usize);
+
+impl<'p, 's, 'a> Measured<'p, 's, 'a> {
+    pub fn new(
+        pipeline: &'p Pipeline<'s, 'a>,
+        rule: StageRule,
+        borders: &'p [u32],
+    ) -> Result<Self, PipelineError> {
+        let intervals = pipeline.intervals()?;
+        let count = intervals.points();
+        let fixed = (0..count).map(|i| {
+            let list = (0..count).map(|j| {
+                if j > i {
+                    intervals.fixed_bytes(i, j)
+                } else {
+                    0
+                }
+            });
+            list.collect()
+        });
+        Ok(Measured {
+            pipeline,
+            rule,
+            borders,
+            fixed: fixed.collect(),
+            sends: intervals.sends.clone(),
+            positions: intervals.positions,
+            known: RefCell::default(),
+        })
+    }
+
+    /// Time of a stage between two points, [`IMPOSSIBLE`] above the budget; or its memory in bytes.
+    pub fn value(&self, stage: usize, i: usize, j: usize, by_memory: bool) -> u64 {
+        let device = self.pipeline.device_of(stage);
+        let in_flight = self.pipeline.schedule.in_flight(stage);
+        let key = (device.budget_bytes, device.speed, in_flight, i, j);
+        let known = self.known.borrow().get(&key).copied();
+        let (time, peak) = known.unwrap_or_else(|| {
+            let found = self
+                .measured(stage, i, j)
+                .unwrap_or((IMPOSSIBLE, IMPOSSIBLE));
+            self.known.borrow_mut().insert(key, found);
+            found
+        });
+        match by_memory {
+            true => peak,
+            false if peak > device.budget_bytes => IMPOSSIBLE,
+            false => time,
+        }
+    }
+
+    fn measured(&self, stage: usize, i: usize, j: usize) -> Option<(u64, u64)> {
+        let split = self.pipeline.split;
+        let range = self.positions[i]..self.positions[j];
+        let in_flight = self.pipeline.schedule.in_flight(stage);
+        let device = self.pipeline.device_of(stage);
+        let of = Stage::of(split, range);
+        let graph: Instance = of.instance(self.fixed[i][j], in_flight, true).ok()?;
+        let names = crossing(split, self.borders);
+        let kept = graph
+            .ids()
+            .filter(|id| names.contains(graph.node(*id).name.as_str()));
+        let kept: BTreeSet<NodeId> = kept.collect();
+        let (_, replay) = self.rule.plan(&graph, &kept, device.budget_bytes)?;
+        Some((device.time(replay.cost), replay.peak_bytes))
+    }
+}
