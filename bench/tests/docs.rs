@@ -51,7 +51,9 @@ impl Example {
         let limit = words.iter().position(|word| word == "--time-limit");
         match (limit, self.words().get(1)) {
             (Some(at), _) => words[at + 1] = "500ms".into(),
-            (None, Some(&("solve" | "mip"))) => {
+            // The output of a pipeline that a page shows is of a fixed amount of work.
+            (None, Some(&"pipeline")) if !self.shown.is_empty() => {}
+            (None, Some(&("solve" | "mip" | "pipeline"))) => {
                 words.extend(["--time-limit", "500ms"].map(Into::into))
             }
             (None, Some(&("sweep" | "max-batch" | "baselines"))) => {
@@ -140,6 +142,10 @@ fn stand_in(folder: &Path, example: &Example) {
                 "remat-bb solve '{}' --budget 95% -t 500ms --addresses --out {name}",
                 words[2]
             );
+            shell(folder, &line);
+        } else if name.ends_with("pipeline.json") {
+            let counts = "--stages 2 --microbatches 2 --budget 100%";
+            let line = format!("remat-bb pipeline '{}' {counts} --out {name}", words[2]);
             shell(folder, &line);
         } else if name.ends_with("plan.json") || name.ends_with("schedule.json") {
             let out = if name.ends_with("plan.json") {

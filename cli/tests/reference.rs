@@ -13,8 +13,9 @@ fn reference() -> PathBuf {
 }
 
 /// Pages of JSON objects: file, title and commands.
-const PAGES: [(&str, &str, &[&str]); 8] = [
+const PAGES: [(&str, &str, &[&str]); 9] = [
     ("solve", "A plan within a budget", &["solve", "fits"]),
+    ("pipelines", "Pipelines", &["pipeline"]),
     (
         "frontier-and-batch",
         "Frontiers, batches and heuristics",

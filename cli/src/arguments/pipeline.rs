@@ -4,7 +4,7 @@ use super::{Options, WORKERS};
 use clap::Args;
 use remat_formulations::options::{parse_duration, parse_gap, parse_latency};
 use remat_instances::instance::HostLink;
-use remat_instances::pipeline::schedule::ScheduleKind;
+use remat_instances::pipeline::schedule::{LARGEST_COUNT, ScheduleKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,10 +24,11 @@ names them (`resident`), and otherwise the fixed memory of the whole graph.";
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  remat-bb pipeline 'zoo:llama?optimizer=adamw' --stages 4 --microbatches 16 --budget 60GiB --time-limit 1m
-  remat-bb pipeline graph.json --stages 8 --microbatches 32 --schedule gpipe --budget 40GiB --link 50GB/s --out plan.json
+  remat-bb pipeline 'zoo:llama?optimizer=adamw' --stages 4 --microbatches 16 --budget 60GiB --time-limit 1m --out pipeline.json
+  remat-bb pipeline graph.json --stages 8 --microbatches 32 --schedule gpipe --budget 40GiB --link 50GB/s
   remat-bb pipeline zoo:gpt2 --stages 2 --microbatches 8 --budget 6GiB,8GiB --speed 1,1.5 --json
-  remat-bb verify 'zoo:llama?optimizer=adamw' plan.json
+  remat-bb verify 'zoo:llama?optimizer=adamw' pipeline.json
+  remat-bb show 'zoo:llama?optimizer=adamw' pipeline.json --svg-schedule passes.svg --svg-memory memory.svg
 
 `remat-bb schema pipeline` describes the object that --json prints.
 
@@ -36,10 +37,10 @@ pub struct PipelineArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: PathBuf,
     /// Number of devices
-    #[arg(short, long, value_name = "S")]
+    #[arg(short, long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_COUNT)))]
     pub stages: u32,
     /// Number of micro-batches; the graph is of one
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_COUNT)))]
     pub microbatches: u32,
     /// Order of passes: gpipe, 1f1b, or interleaved:V with V stages on each device
     #[arg(long, value_name = "ORDER", default_value = "1f1b")]
@@ -95,11 +96,18 @@ pub struct PipelineShape {
         long,
         value_name = "S",
         value_delimiter = ',',
-        requires = "microbatches"
+        requires = "microbatches",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_COUNT))
     )]
     stages: Vec<u32>,
     /// Number of micro-batches; for `sweep` a list with commas
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "stages")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        requires = "stages",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(LARGEST_COUNT))
+    )]
     microbatches: Vec<u32>,
     /// Order of passes: gpipe, 1f1b, or interleaved:V
     #[arg(

@@ -14,11 +14,11 @@ pub struct Devices {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DevicesError {
     /// A budget cannot be read.
-    #[error(transparent)]
+    #[error("--budget: {0}")]
     Budget(#[from] BudgetError),
     /// A speed cannot be read.
     #[error(
-        "speed {0:?}: give a number above 0 for each device, 1 for the device of the graph's costs"
+        "--speed {0:?}: give a number above 0 for each device, 1 for the device of the graph's costs"
     )]
     Speed(String),
     /// Another number of values than devices.

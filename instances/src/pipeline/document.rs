@@ -1,4 +1,5 @@
-//! Plan files of pipelines: `remat-pipeline/1` JSON.
+//! Plan files of pipelines: `remat-pipeline/1` JSON. The schema is
+//! `instances/schema/remat-pipeline-1.schema.json`.
 
 use super::arrangement::{Arrangement, Device};
 use super::schedule::Schedule;
@@ -294,5 +295,29 @@ mod tests {
         let file = PipelineFile::parse("two.json", wrong.as_bytes()).unwrap();
         let error = file.pipeline(&split).unwrap_err().to_string();
         assert!(error.contains("no forward node"), "{error}");
+        has_the_fields_of_the_schema(&split, written);
+    }
+
+    /// A file with all its fields has those of the schema.
+    fn has_the_fields_of_the_schema(split: &Split<'_>, mut file: PipelineDocument) {
+        file.link = Some(HostLink::new(1, 2));
+        file.devices[0].speed = 500;
+        let text = file.write(split).unwrap();
+        let parsed = PipelineFile::parse("all.json", text.as_bytes()).unwrap();
+        assert_eq!(parsed.pipeline(split).unwrap(), file);
+        let schema = include_str!("../../schema/remat-pipeline-1.schema.json");
+        let [schema, text] = [schema, &text].map(|text| {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            value
+        });
+        let keys = |value: &serde_json::Value| -> Vec<String> {
+            let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+            keys.sort();
+            keys
+        };
+        let of = |name: &str| keys(&schema["$defs"][name]["properties"]);
+        assert_eq!(keys(&schema["properties"]), keys(&text));
+        assert_eq!(of("device"), keys(&text["devices"][0]));
+        assert_eq!(of("stage"), keys(&text["stages"][0]));
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Folders of the crates.
-const FOLDERS: [&str; 15] = [
+const FOLDERS: [&str; 16] = [
     "lp",
     "solver",
     "instances",
@@ -14,6 +14,7 @@ const FOLDERS: [&str; 15] = [
     "formulations/search",
     "formulations/memory",
     "formulations/training",
+    "formulations/pipeline",
     "formulations/models",
     "report",
     "gpu-exec",
@@ -72,10 +73,13 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
         of("remat-formulations"),
         above(&["remat-memory", "remat-search", "remat-solver"])
     );
+    let pipeline = ["remat-formulations", "remat-instances", "remat-search"];
+    assert_eq!(of("remat-pipeline"), pipeline);
     let shown = [
         "remat-formulations",
         "remat-instances",
         "remat-memory",
+        "remat-pipeline",
         "remat-search",
     ];
     assert_eq!(of("remat-report"), shown);

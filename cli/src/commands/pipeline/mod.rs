@@ -70,7 +70,7 @@ pub fn run(arguments: &PipelineArguments) -> Result<Exit, Failure> {
 /// [`Failure::Usage`] for counts that it does not allow.
 fn schedule(kind: ScheduleKind, devices: u32, microbatches: u32) -> Result<Schedule, Failure> {
     Schedule::new(kind, devices, microbatches).map_err(|e| Failure::Usage {
-        problem: e.problem,
+        problem: format!("--microbatches: {}", e.problem),
         remedy: e.remedy,
     })
 }
@@ -115,8 +115,12 @@ fn failure(error: PipelineError) -> Failure {
         PipelineError::Devices { .. } => "give one value, or one for each device",
         _ => "report this as a defect, with the command line",
     };
+    let problem = match &error {
+        PipelineError::NoPosition(_) => format!("--cut-before: {error}"),
+        _ => error.to_string(),
+    };
     Failure::Usage {
-        problem: error.to_string(),
+        problem,
         remedy: remedy.into(),
     }
 }
