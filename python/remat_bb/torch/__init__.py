@@ -35,6 +35,7 @@ from .regional import Regional, regional
 from .reorder import OrderReport, ReorderPass, reorder
 from .report import Report
 from .sac import Policies, checkpoint_policies
+from .stage_schedule import StageBytes, StageSchedule, buffer_bytes
 from .step import Step
 
 __all__ = [
@@ -53,11 +54,14 @@ __all__ = [
     "Report",
     "Roofline",
     "Settings",
+    "StageBytes",
+    "StageSchedule",
     "Step",
     "UnsupportedGraph",
     "attach",
     "backend",
     "budget",
+    "buffer_bytes",
     "checkpoint_policies",
     "compile",
     "compile_with_budget",
