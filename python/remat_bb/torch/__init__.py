@@ -29,6 +29,7 @@ from .latest import reports
 from .link import Link, measure_link
 from .live import measure_graph
 from .opaque import UnsupportedGraph
+from .pipelines import Pipeline, pipeline
 from .planner import Settings
 from .purity import pure
 from .regional import Regional, regional
@@ -48,6 +49,7 @@ __all__ = [
     "Link",
     "Measured",
     "OrderReport",
+    "Pipeline",
     "Policies",
     "ReorderPass",
     "Regional",
@@ -72,6 +74,7 @@ __all__ = [
     "measure_graph",
     "measure_link",
     "order_graph",
+    "pipeline",
     "plan",
     "pure",
     "regional",
