@@ -8,6 +8,8 @@
 //! | module | concept |
 //! |---|---|
 //! | [`path`] | the outer problem: cuts from times of intervals |
+//! | [`labels`] | cuts where every stage offers several trade-offs |
+//! | `limits` | least sums under limits on the maximum, for both |
 //! | `intervals` | intervals between positions: base costs, fixed memory, sends |
 //! | `classes` | inner problems, each solved once for equal graphs |
 //! | `knapsack` | a quick bound on an inner problem |
@@ -20,6 +22,8 @@ mod classes;
 mod devices;
 mod intervals;
 mod knapsack;
+pub mod labels;
+mod limits;
 pub mod path;
 mod pipeline;
 mod search;
