@@ -45,6 +45,17 @@ pub struct Choice {
 
 impl Offers<'_> {
     /// The choice of least objective; `None` if no choice has all layers.
+    ///
+    /// ```
+    /// use remat_pipeline::labels::{Offer, Offers};
+    ///
+    /// let offer = |layers, time, delta| Offer { layers, time, delta };
+    /// let stages = [vec![offer(1, 5, 1), offer(2, 9, 2)], vec![offer(1, 4, 0), offer(2, 8, 6)]];
+    /// let problem = Offers { stages: &stages, layers: 3, steps: 7 };
+    /// let choice = problem.best().expect("the layers add up");
+    /// // 7 * 8 + 13 + max(1, 6 - 5)
+    /// assert_eq!((choice.offers, choice.objective), (vec![0, 1], 70));
+    /// ```
     pub fn best(&self) -> Option<Choice> {
         let useful: Vec<Vec<usize>> = self.stages.iter().map(|stage| useful(stage)).collect();
         let least = self.least_maximum(&useful)?;
