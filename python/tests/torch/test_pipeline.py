@@ -330,7 +330,7 @@ REFUSED = {
     "cuts": ({"cuts": ["blocks.7"]}, "cannot be cut at 'blocks.7'"),
     "amounts": ({"budget": ["1GiB"] * 3}, "3 amounts for 2 devices"),
     "micro-batches": ({"microbatches": 1}, "1f1b needs 2 or more, not 1"),
-    "memory": ({"budget": "1MiB"}, "no cut of 3 pieces into 2 stages keeps the budget of 1.00 MiB"),
+    "memory": ({"budget": "1MiB"}, "no cut of 4 pieces into 2 stages keeps the budget of 1.00 MiB"),
 }
 
 

@@ -181,8 +181,8 @@ class Pipeline:
                 )
         classes = {"1f1b": pipelining.Schedule1F1B, "gpipe": pipelining.ScheduleGPipe}
         made = classes.get(place.schedule, pipelining.ScheduleInterleaved1F1B)
-        stages = own[0] if place.chunks == 1 else own
-        found = made(stages, place.microbatches, loss_fn=_own_loss, **options)
+        stages: Any = own[0] if place.chunks == 1 else own
+        found: Any = made(stages, place.microbatches, loss_fn=_own_loss, **options)
         step = found.step
 
         @functools.wraps(step)
@@ -283,7 +283,6 @@ def _planned(
         mine = range(place.device, len(places), place.devices)
         weight = sum(places[each].in_flight for each in mine)
         table.budgets[stage] = devices[place.device] * place.in_flight // weight
-    table.known.clear()
     found = search(table, objective)
     if found.path is None:
         raise _nothing_fits(table, objective, found.bound is None)
