@@ -56,7 +56,25 @@ pub struct ComparedPipeline {
     pub excess_bytes: u64,
 }
 
-/// All pairs of rules, then proven plans at the cuts of each rule, then the search.
+/// Rules for cuts, in the order in which they are shown.
+const CUT_RULES: [CutRule; 3] = [
+    CutRule::EvenLayers,
+    CutRule::BalancedTime,
+    CutRule::BalancedMemory,
+];
+
+/// Rules of recomputation, in the order in which they are shown.
+const STAGE_RULES: [StageRule; 6] = [
+    StageRule::Keep,
+    StageRule::Layers,
+    StageRule::Whole,
+    StageRule::KeepOrWhole,
+    StageRule::Knapsack,
+    StageRule::Heuristics,
+];
+
+/// All pairs of rules, planners with cuts of their own, proven plans at the cuts of each rule, and
+/// the search.
 ///
 /// # Errors
 /// [`PipelineError`] of a solve.
@@ -65,45 +83,41 @@ pub fn baselines(
     settings: &PipelineSettings,
     listener: &dyn Listener,
 ) -> Result<Vec<Compared>, PipelineError> {
+    let mut rows = by_rules(pipeline)?;
+    for rule in CUT_RULES {
+        rows.push(proven_at(pipeline, rule, settings, listener)?);
+    }
+    rows.push(Compared {
+        cuts: "remat-bb",
+        recomputation: "proven plans",
+        result: solved(pipeline, settings, listener)?,
+    });
+    Ok(rows)
+}
+
+/// All pairs of rules, and planners with cuts of their own: without a search.
+///
+/// # Errors
+/// [`PipelineError`] for a link without times.
+pub fn by_rules(pipeline: &Pipeline<'_, '_>) -> Result<Vec<Compared>, PipelineError> {
     let borders = borders(pipeline.split);
     let mut rows = Vec::new();
-    for cut_rule in [
-        CutRule::EvenLayers,
-        CutRule::BalancedTime,
-        CutRule::BalancedMemory,
-    ] {
+    for cut_rule in CUT_RULES {
         let cuts = cuts(pipeline, cut_rule, &borders)?;
-        for rule in [
-            StageRule::Keep,
-            StageRule::Layers,
-            StageRule::Whole,
-            StageRule::KeepOrWhole,
-            StageRule::Knapsack,
-            StageRule::Heuristics,
-        ] {
-            rows.push(Compared {
-                cuts: cut_rule.as_str(),
-                recomputation: rule.as_str(),
-                result: match &cuts {
-                    Some(cuts) => ruled(pipeline, rule, cuts, &borders),
-                    None => Err("no such cuts".into()),
-                },
-            });
-        }
-        let result = match &cuts {
-            Some(cuts) => solved(&pipeline.cut_at(cuts.clone()), settings, listener)?,
-            None => Err("no such cuts".into()),
-        };
-        rows.push(Compared {
+        rows.extend(STAGE_RULES.map(|rule| Compared {
             cuts: cut_rule.as_str(),
-            recomputation: "proven plans",
-            result,
-        });
+            recomputation: rule.as_str(),
+            result: match &cuts {
+                Some(cuts) => ruled(pipeline, rule, cuts, &borders),
+                None => Err("no such cuts".into()),
+            },
+        }));
     }
-    for (name, rule) in [
+    let planners = [
         ("Piper's", StageRule::KeepOrWhole),
         ("AdaPipe's", StageRule::Knapsack),
-    ] {
+    ];
+    for (name, rule) in planners {
         let result = match cuts_by(pipeline, rule, &borders)? {
             Some(cuts) => ruled(pipeline, rule, &cuts, &borders),
             None => Err("a stage does not fit at any cuts".into()),
@@ -114,12 +128,28 @@ pub fn baselines(
             result,
         });
     }
-    rows.push(Compared {
-        cuts: "remat-bb",
-        recomputation: "proven plans",
-        result: solved(pipeline, settings, listener)?,
-    });
     Ok(rows)
+}
+
+/// Proven plans at the cuts of a rule.
+///
+/// # Errors
+/// [`PipelineError`] of a solve.
+pub fn proven_at(
+    pipeline: &Pipeline<'_, '_>,
+    rule: CutRule,
+    settings: &PipelineSettings,
+    listener: &dyn Listener,
+) -> Result<Compared, PipelineError> {
+    let cuts = cuts(pipeline, rule, &borders(pipeline.split))?;
+    Ok(Compared {
+        cuts: rule.as_str(),
+        recomputation: "proven plans",
+        result: match cuts {
+            Some(cuts) => solved(&pipeline.cut_at(cuts), settings, listener)?,
+            None => Err("no such cuts".into()),
+        },
+    })
 }
 
 fn solved(

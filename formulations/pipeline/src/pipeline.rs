@@ -8,7 +8,7 @@ use crate::solve;
 use remat_formulations::SolveError;
 use remat_instances::instance::{HostLink, StructureError};
 use remat_instances::pipeline::arrangement::{Arrangement, Device, NoTime, PipelineReplayError};
-use remat_instances::pipeline::schedule::Schedule;
+use remat_instances::pipeline::schedule::{CountError, Schedule};
 use remat_instances::pipeline::split::Split;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::CheckmateSchedule;
@@ -56,6 +56,9 @@ pub enum PipelineError {
         /// Positions.
         positions: usize,
     },
+    /// Counts that the schedule does not allow.
+    #[error(transparent)]
+    Count(#[from] CountError),
     /// A position where no cut can be.
     #[error("the graph cannot be cut before node {0:?}")]
     NoPosition(String),

@@ -29,12 +29,14 @@ from .latest import reports
 from .link import Link, measure_link
 from .live import measure_graph
 from .opaque import UnsupportedGraph
+from .pipelines import Pipeline, pipeline
 from .planner import Settings
 from .purity import pure
 from .regional import Regional, regional
 from .reorder import OrderReport, ReorderPass, reorder
 from .report import Report
 from .sac import Policies, checkpoint_policies
+from .stage_schedule import StageBytes, StageSchedule, buffer_bytes
 from .step import Step
 
 __all__ = [
@@ -47,17 +49,21 @@ __all__ = [
     "Link",
     "Measured",
     "OrderReport",
+    "Pipeline",
     "Policies",
     "ReorderPass",
     "Regional",
     "Report",
     "Roofline",
     "Settings",
+    "StageBytes",
+    "StageSchedule",
     "Step",
     "UnsupportedGraph",
     "attach",
     "backend",
     "budget",
+    "buffer_bytes",
     "checkpoint_policies",
     "compile",
     "compile_with_budget",
@@ -68,6 +74,7 @@ __all__ = [
     "measure_graph",
     "measure_link",
     "order_graph",
+    "pipeline",
     "plan",
     "pure",
     "regional",

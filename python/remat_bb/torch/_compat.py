@@ -141,6 +141,7 @@ __all__ = [
     "backward_at_once",
     "boxed_nop",
     "break_in",
+    "call_inputs",
     "changed_number",
     "cleanup_recompute_tags",
     "compile_fx",
@@ -261,6 +262,18 @@ def input_number(node: fx.Node) -> int | None:
     """The number of a joint graph's input among the inputs of Dynamo's graph; ``None`` if it is not
     one of these."""
     return getattr(node.meta.get("desc"), "idx", None)
+
+
+def call_inputs(module: fx.GraphModule) -> frozenset[int]:
+    """Numbers of the tensor inputs of Dynamo's graph that do not belong to modules."""
+    places = set()
+    for place, node in enumerate(module.graph.find_nodes(op="placeholder")):
+        source = getattr(node.meta.get("grapharg"), "source", None)
+        if isinstance(node.meta.get("example_value"), torch.Tensor) and source is not None:
+            of = source.guard_source
+            if not (of.is_unspecialized_nn_module() or of.is_specialized_nn_module()):
+                places.add(place)
+    return frozenset(places)
 
 
 def changed_number(descriptor: Any) -> int | None:

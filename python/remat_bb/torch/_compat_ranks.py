@@ -132,3 +132,37 @@ def fsdp_refusal(parameter: Any, group: Any) -> str | None:
 def ddp_bucket_bytes(module: Any) -> int:
     """Bytes of the buckets in which a DistributedDataParallel averages gradients."""
     return sum(p.nbytes for p in module.parameters() if p.requires_grad)
+
+
+def interleaved_actions(
+    device: int, devices: int, chunks: int, microbatches: int
+) -> list[tuple[int, bool, int]]:
+    """Passes of a device under ``ScheduleInterleaved1F1B``: stage, true for a backward pass, and
+    number of the micro-batch.
+
+    Args:
+        devices: Number of devices.
+        chunks: Stages on each of them.
+        microbatches: Micro-batches of one step.
+    """
+    from torch.distributed.pipelining import schedules
+
+    # An object without stages, because stages need a process group.
+    order = object.__new__(schedules.ScheduleInterleaved1F1B)
+    order.pp_group_size, order.n_local_stages = devices, chunks
+    order._n_microbatches = microbatches
+    order.number_of_rounds = max(1, microbatches // devices)
+    order.microbatches_per_round = microbatches // order.number_of_rounds
+    found = order._calculate_single_rank_operations(device)
+    return [
+        (action.stage_index, action.computation_type != schedules.FORWARD, action.microbatch_index)
+        for action in found
+        if action is not None and action.is_compute_op
+    ]
+
+
+def releases_sends() -> bool:
+    """True if schedules of pipelines release sent tensors before the step ends."""
+    from torch.distributed.pipelining import schedules
+
+    return hasattr(schedules, "_wait_and_release_fwd_send")

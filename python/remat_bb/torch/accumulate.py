@@ -9,7 +9,7 @@ leaf has a gradient, :func:`add` adds in place and returns ``None``.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,10 +119,12 @@ class Given:
     Attributes:
         leaves: Numbers of the inputs whose gradients autograd accumulates.
         gradient_bytes: Bytes of their present gradients.
+        arguments: Numbers of the inputs that are arguments of the call.
     """
 
     leaves: frozenset[int]
     gradient_bytes: int
+    arguments: frozenset[int] = frozenset()
 
     @property
     def present(self) -> bool:
@@ -130,14 +132,14 @@ class Given:
         return self.gradient_bytes > 0
 
     @staticmethod
-    def of(inputs: Sequence[Any]) -> Given:
+    def of(inputs: Sequence[Any], arguments: frozenset[int] = frozenset()) -> Given:
         """Findings for some inputs."""
         leaves = {
             place
             for place, each in enumerate(inputs)
             if isinstance(each, torch.Tensor) and each.is_leaf and each.requires_grad
         }
-        return Given(frozenset(leaves), present_bytes(inputs))
+        return Given(frozenset(leaves), present_bytes(inputs), arguments)
 
 
 @dataclass(frozen=True)
@@ -155,18 +157,21 @@ class Accumulation:
     counted: int
 
 
-def accumulation(joint: Joint, given: Given | None, counts: bool) -> Accumulation:
+def accumulation(
+    joint: Joint, given: Given | None, counts: bool, without: Set[int] = frozenset()
+) -> Accumulation:
     """Gradients of the leaves of a joint graph.
 
     Args:
         given: The inputs; ``None`` if unknown: all count as leaves.
         counts: True if the gradients are in memory before the planned step.
+        without: Inputs of the joint graph whose gradients do not accumulate.
     """
     places: set[int] = set()
     size = 0
     for place, node in joint.gradients():
         number = _compat.input_number(joint.primals[place])
-        if given is None or number in given.leaves:
+        if place not in without and (given is None or number in given.leaves):
             places.add(place)
             size += _dense_bytes(node.meta.get("val"))
     return Accumulation(frozenset(places), size, size if counts else 0)

@@ -21,19 +21,20 @@ from .accumulate import Given
 from .bounded import bounds_of
 from .cost import Costs, peak_bytes
 from .decisions import on_device, without_trials
-from .exclusions import check_class, check_in_flight
+from .exclusions import check_class, check_in_flight, no_copies
 from .fusion import SLACK, FusionPlanner
 from .generated import Generated
 from .kept import Kept
 from .kernel_order import planned_order
 from .link import Link
-from .planner import Planned, Planner, Settings, no_copies
+from .planner import Planned, Planner, Settings
 from .region import Region
 from .reorder_plan import reorder_inference
 from .report import Report
 from .scalars import settle
 from .sharded import lowered
 from .size_buckets import POWERS, Rules
+from .stage_schedule import StageSchedule
 from .step import Step, step_of
 from .variants import Variant, Variants
 from .watch import Watch
@@ -59,7 +60,7 @@ def backend(
     accumulate: bool | None = None,
     plan_class: str | None = None,
     optimizer: Any = None,
-    in_flight: int = 1,
+    in_flight: int | StageSchedule = 1,
     buckets: Any = POWERS,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
@@ -192,14 +193,14 @@ def _backend(
     def compiled(module: Any, inputs: Any, **options: Any) -> Any:
         bounds = bounds_of(module, Rules(planner.settings.buckets))
         settle(module, bounds.keeps if bounds is not None else lambda size: False)
-        broken = _compat.break_in(module)
+        broken, arguments = _compat.break_in(module), _compat.call_inputs(module)
         shards = lowered(module, inputs)
         planner.compilations += 1
 
         def planned(inputs: Sequence[Any]) -> Variant:
             before = len(planner.reports)
             planner.broken, planner.latest, planner.changed = broken, None, None
-            planner.given, planner.bounds = Given.of(inputs), bounds
+            planner.given, planner.bounds = Given.of(inputs, arguments), bounds
             given = inputs if shards is None else shards.traced(inputs)
             compiler = run if bounds is None else functools.partial(bounds.traced, run)
             graph = compiler(module, given, options)
@@ -266,7 +267,7 @@ def compile(
     accumulate: bool | None = None,
     plan_class: str | None = None,
     optimizer: Any = None,
-    in_flight: int = 1,
+    in_flight: int | StageSchedule = 1,
     buckets: Any = POWERS,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.

@@ -34,10 +34,11 @@ def check_class(settings: Settings) -> None:
 def check_in_flight(settings: Settings, inner: str) -> None:
     """Raises :class:`InvalidArgument` for an invalid number of micro-batches in flight, and for
     settings that exclude several."""
-    if not isinstance(settings.in_flight, int) or settings.in_flight < 1:
+    stage = settings.stage
+    if stage is None and (not isinstance(settings.in_flight, int) or settings.in_flight < 1):
         raise InvalidArgument(
             f"in_flight: {settings.in_flight!r} is no number of micro-batches",
-            remedy="give a whole number from 1 on",
+            remedy="give a whole number from 1 on, or a StageSchedule",
         )
     others = {
         "offload": settings.offload is not None,
@@ -45,8 +46,16 @@ def check_in_flight(settings: Settings, inner: str) -> None:
         "plan_class": settings.plan_class is not None,
         'inner="inductor"': inner == "inductor",
     }
-    for name in (name for name, given in others.items() if given and settings.in_flight > 1):
+    single = stage is None and settings.pending == 1
+    for name in (name for name, given in others.items() if given and not single):
         raise InvalidArgument(
             f"in_flight: several micro-batches in flight exclude {name}",
             remedy=f"leave out {name}, or in_flight",
         )
+
+
+def no_copies(what: str) -> InvalidArgument:
+    """The error for copies to the host in an unsupported place."""
+    return InvalidArgument(
+        f"offload: {what} copy nothing to the host", remedy="use remat_bb.torch.compile"
+    )

@@ -40,6 +40,8 @@ from .retained import widen
 from .rewrite import Rewritten, rewrite
 from .search import keep, searched
 from .size_buckets import POWERS
+from .stage_schedule import StageBytes, StageSchedule
+from .stage_sizes import buffers_before, received, sizes_before, stage_peak
 
 TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
@@ -105,8 +107,9 @@ class Settings:
             parameters. Its states count from the first step on, and its own step has to keep the
             budget. ``None``: states count if they are in ``extra_bytes``.
         in_flight: Forward passes that may be pending, with the one that runs: micro-batches in
-            flight on a stage of a pipeline. The budget holds for all of them. Only with
-            ``inner="eager"``, without copies, ``reorder`` and ``plan_class``.
+            flight on a stage of a pipeline. The budget holds for all of them. With a
+            :class:`StageSchedule` it also holds for the buffers and sent tensors of the schedule.
+            Only with ``inner="eager"``, without copies, ``reorder`` and ``plan_class``.
         plan_class: The best plan that a training stack can execute: ``"tags"``, ``"regions"``,
             ``"blocks"`` or ``"names"``. ``None``: any plan. Without copies and ``reorder``.
         buckets: Changing sizes that share a plan, made for the largest: ``"powers of two"``, the
@@ -130,8 +133,18 @@ class Settings:
     accumulate: bool | None = None
     plan_class: str | None = None
     optimizer: Any = None
-    in_flight: int = 1
+    in_flight: int | StageSchedule = 1
     buckets: Any = POWERS
+
+    @property
+    def stage(self) -> StageSchedule | None:
+        """The place in a schedule of a pipeline; ``None`` if it is unknown."""
+        return self.in_flight if isinstance(self.in_flight, StageSchedule) else None
+
+    @property
+    def pending(self) -> int:
+        """Forward passes that may be pending, with the one that runs."""
+        return self.stage.in_flight if self.stage is not None else int(self.in_flight)
 
     def copying(self) -> Copying | None:
         """The copies of these settings; ``None`` without copies.
@@ -240,6 +253,8 @@ class Planner(_compat.CustomPartitionerFn):
         self.buckets = Buckets()
         self.bounds: Bounds | None = None
         self.compilations = 0
+        # Memory of a stage of a pipeline, without its plan.
+        self.sizes = StageBytes()
 
     def __deepcopy__(self, memo: Any) -> Planner:
         # Inductor copies its configuration, but all reports belong to one planner.
@@ -348,10 +363,15 @@ class Planner(_compat.CustomPartitionerFn):
         if joint.in_place and gradients.counted:
             joint.accumulate(gradients.places)
         states = self._optimizer_memory(joint, gradients)
-        fixed = joint.input_bytes() + self._extra_bytes(joint, states) + gradients.counted
+        extra = self._extra_bytes(joint, states)
+        fixed = joint.input_bytes() + extra + gradients.counted
+        if (stage := self.settings.stage) is not None:
+            places = self._arguments(joint)
+            self.sizes = sizes_before(joint, places, extra, gradients.bytes)
+            fixed = stage.constant_bytes(self.sizes)
         written = document(joint, costs, fixed, name_of(costs), copying)
-        if self.settings.in_flight > 1:
-            written["in_flight"] = self.settings.in_flight
+        if self.settings.pending > 1:
+            written["in_flight"] = self.settings.pending
         instance = _native.Instance(written)
         if self.stop == "instance":
             raise Planned(instance)
@@ -387,17 +407,25 @@ class Planner(_compat.CustomPartitionerFn):
     def adds_in_place(self) -> bool:
         """True if backward graphs add to present gradients in place. With other passes pending,
         autograd adds them."""
-        return not self.settings.reorder and self.settings.in_flight == 1
+        return not self.settings.reorder and self.settings.pending == 1
 
     def _accumulated(self, joint: Joint) -> Accumulation:
         """Gradients held before the step."""
         asked = self.settings.accumulate
-        if asked is None and self.settings.in_flight > 1:
+        if (stage := self.settings.stage) is not None:
+            asked = stage.microbatches > 1 or stage.keeps_gradients
+        if asked is None and self.settings.pending > 1:
             # The first backward pass makes gradients while other passes are pending.
             asked = True
         if asked is None:
             asked = self.given is not None and self.given.present
-        return accumulation(joint, self.given, asked)
+        # Gradients of what a stage receives are sent, so they do not accumulate.
+        sent = frozenset() if stage is None else self._arguments(joint)
+        return accumulation(joint, self.given, asked, sent)
+
+    def _arguments(self, joint: Joint) -> frozenset[int]:
+        """Inputs of a joint graph that are arguments of the call."""
+        return received(joint, self.given.arguments if self.given else frozenset())
 
     def wants_another(self, report: Report) -> bool:
         """Returns true if a plan leaves out gradients of earlier backward passes and steps that add
@@ -410,7 +438,7 @@ class Planner(_compat.CustomPartitionerFn):
 
     def _waiting_bytes(self, graphs: Rewritten, inputs: set[str]) -> int:
         """Memory of the other micro-batches in flight."""
-        others = self.settings.in_flight - 1
+        others = self.settings.pending - 1
         return others * waiting_bytes(graphs, inputs) if others else 0
 
     def with_gradients(
@@ -428,6 +456,9 @@ class Planner(_compat.CustomPartitionerFn):
         adds = gradients.places if self.adds_in_place else frozenset()
         inputs = {node.name for node in joint.primals}
         report.waiting_bytes = self._waiting_bytes(graphs, inputs)
+        if self.settings.stage is not None:
+            report.stage, report.accumulating_bytes = graphs.stage, report.predicted_bytes
+            return report
         found = peak(graphs, costs, inputs, adds).bytes + report.waiting_bytes
         before = report.fixed_bytes - gradients.counted
         report.accumulating_bytes = before + gradients.bytes + found
@@ -439,7 +470,7 @@ class Planner(_compat.CustomPartitionerFn):
         ranks = self.ranks
         budget = ranks.check(instance, budget_bytes(self.settings.budget, instance, joint), fixed)
         inputs = {node.name for node in joint.primals}
-        copying = self.settings.copying()
+        copying, stage = self.settings.copying(), self.settings.stage
 
         def written(plan: _native.Plan) -> tuple[Rewritten, Peak]:
             graphs = rewrite(joint, plan.steps)
@@ -447,6 +478,9 @@ class Planner(_compat.CustomPartitionerFn):
                 graphs.host.half = copying.link.duplex == "half"
             if self.settings.reorder:
                 reorder_both(graphs, costs, inputs, self.settings.threads)
+            if stage is not None:
+                found = stage_peak(stage, self.sizes, graphs, costs, inputs, joint.added)
+                return graphs, Peak(ranks.worst(found.bytes - fixed) + fixed, found.at)
             found = peak(graphs, costs, inputs, joint.added)
             waiting = self._waiting_bytes(graphs, inputs)
             return graphs, Peak(ranks.worst(found.bytes) + fixed + waiting, found.at)
@@ -558,12 +592,7 @@ class Planner(_compat.CustomPartitionerFn):
             return (asked or 0) + self.wrapper_bytes + (states.states_bytes if states else 0)
         warm_up(device)
         before = joint.input_bytes() + (self.given.gradient_bytes if self.given else 0)
+        if (stage := self.settings.stage) is not None:
+            before += buffers_before(joint, self._arguments(joint), stage)
         found = max(0, torch.cuda.memory_allocated(device) - before)
         return found + (states.missing_bytes if states else 0)
-
-
-def no_copies(what: str) -> InvalidArgument:
-    """The error for copies to the host in an unsupported place."""
-    return InvalidArgument(
-        f"offload: {what} copy nothing to the host", remedy="use remat_bb.torch.compile"
-    )

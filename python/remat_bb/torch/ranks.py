@@ -41,7 +41,7 @@ def exchanged(value: Any) -> list[Any]:
     return found
 
 
-def _from_first(value: Any) -> Any:
+def broadcast(value: Any) -> Any:
     """The first rank's value."""
     found = [value]
     with _outside_tracing():
@@ -84,7 +84,7 @@ class Ranks:
 
     def same(self, value: Any) -> Any:
         """The first rank's value."""
-        return _from_first(value) if self.active else value
+        return broadcast(value) if self.active else value
 
     def worst(self, size: int) -> int:
         """The largest value of all ranks."""
@@ -137,7 +137,7 @@ class Ranks:
         return fixed + min(each["free"] for each in claims)
 
     def _raise_other_graph(self, lines: list[list[Any]]) -> None:
-        own = _difference(_from_first(lines), lines)
+        own = _difference(broadcast(lines), lines)
         reasons = exchanged(own)
         rank = next(rank for rank, reason in enumerate(reasons) if reason is not None)
         raise RematError(
@@ -163,7 +163,7 @@ class Ranks:
             except Exception as error:
                 # The other ranks wait for an answer.
                 found = error if isinstance(error, RematError) else RematError(str(error))
-        found = _from_first(found)
+        found = broadcast(found)
         if isinstance(found, RematError):
             raise found
         document, status = found

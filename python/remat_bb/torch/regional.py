@@ -22,9 +22,10 @@ from . import _compat
 from .attach import PLACE
 from .backend import _backend, measure
 from .block_plans import BlockPlan, choices, plan_within, sizes
+from .exclusions import no_copies
 from .fusion import FusionPlanner
 from .partition import distinct_bytes
-from .planner import Planner, Settings, no_copies
+from .planner import Planner, Settings
 from .region import Region
 from .report import Report
 from .sac import block_names

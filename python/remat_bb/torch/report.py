@@ -10,6 +10,7 @@ from .. import _native
 from .bounded import Sized
 from .host import CopyUse, Host
 from .reorder import OrderReport
+from .stage_schedule import StageBytes
 
 
 @dataclass
@@ -40,6 +41,7 @@ class Report(Sized):
             process planned on its own.
         gpu: The GPU on which both graphs run; ``None`` on the processor.
         waiting_bytes: Memory of the other micro-batches in flight, part of ``predicted_bytes``.
+        stage: Memory of a stage of a pipeline; ``None`` without a :class:`StageSchedule`.
         replayed: True if the prediction is the peak of Inductor's code.
         solves: Number of plans made.
         without_trials: True if both graphs run with ``torch.backends.cudnn.benchmark`` off.
@@ -67,6 +69,7 @@ class Report(Sized):
     marked: int = 0
     gpu: torch.device | None = None
     waiting_bytes: int = 0
+    stage: StageBytes | None = None
     replayed: bool = False
     solves: int = 1
     without_trials: bool = False

@@ -30,7 +30,7 @@ from .partition import Call, Joint, is_running_statistic, repeated
 
 if TYPE_CHECKING:
     from .reorder import OrderReport
-
+    from .stage_schedule import StageBytes
 
 ADDED = "remat_added"
 """Mark of sums of gradients with those that are there: the number of the input."""
@@ -310,6 +310,7 @@ class Rewritten:
         outputs: Number of outputs of the model in the forward graph; saved tensors follow.
         host: Host memory for the copies of the plan.
         reordered: Reports of the reordering of both graphs.
+        stage: Memory of a stage of a pipeline; ``None`` for other steps.
     """
 
     forward: fx.GraphModule
@@ -318,6 +319,7 @@ class Rewritten:
     outputs: int
     host: Host | None = None
     reordered: list[OrderReport] = field(default_factory=list)
+    stage: StageBytes | None = None
 
 
 def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:

@@ -25,9 +25,10 @@ from .._amounts import amount
 from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
 from . import _compat
 from .backend import measure, traced
+from .exclusions import no_copies
 from .modules import paths_of
 from .partition import Joint
-from .planner import Planner, Settings, no_copies
+from .planner import Planner, Settings
 from .purity import is_known
 
 Place = tuple[Any, int]
