@@ -251,7 +251,7 @@ fn pictures_show_passes_bubbles_and_waiting_micro_batches() {
     let (passes, memory) = (read(&passes), read(&memory));
     for words in [
         "device 1, stage 1, forward of micro-batch 3:",
-        "device 0, stage 0, backward of micro-batch 0: 3.400 to 4.500 ms",
+        "device 0, stage 0, backward of micro-batch 1: 3.400 to 4.500 ms",
         "27.3% recomputing",
         ">idle<",
     ] {

@@ -163,6 +163,8 @@ fn stages_table(split: &Split<'_>, found: &ReplayedPipeline) -> String {
         ("saved each", true),
     ]);
     for (stage, profile) in replay.profiles.iter().enumerate() {
+        let again = replay.recomputed[stage].both();
+        let once = profile.cost().saturating_sub(again);
         let before = stage.checked_sub(1);
         let begin = before.map_or(0, |before| document.cuts[before]) as usize;
         table.row(vec![
@@ -172,7 +174,7 @@ fn stages_table(split: &Split<'_>, found: &ReplayedPipeline) -> String {
             schedule.in_flight(stage).to_string(),
             remat_report::cost(profile.forward, unit),
             remat_report::cost(profile.backward, unit),
-            remat_report::cost(replay.recomputed[stage].both(), unit),
+            format!("{:.2}%", 100.0 * again as f64 / once.max(1) as f64),
             format_bytes(profile.saved_bytes),
         ]);
     }

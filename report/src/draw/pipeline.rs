@@ -104,8 +104,12 @@ pub fn draw(picture: &PipelinePicture<'_>) -> Result<String, DrawError> {
         root: false,
     };
     let drawn = drawn(picture, &frame, scale, pitch);
+    let paler = match picture.schedule.chunks() {
+        1 => "",
+        _ => "; later stages of a device are paler",
+    };
     let explanation = format!(
-        "{} on {}, {}: {} in the replay of all events, {:.1}% of the devices' time idle",
+        "{} on {}, {}: {} in the replay of all events, {:.1}% of the devices' time idle{paler}",
         picture.schedule.kind(),
         report::counted(devices as u64, "device"),
         report::micro_batches(picture.schedule.microbatches()),

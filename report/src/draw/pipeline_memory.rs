@@ -50,6 +50,10 @@ pub fn draw(picture: &PipelinePicture<'_>) -> Result<String, DrawError> {
     };
     let height = 110 + panels.len() as i32 * (PANEL + GAP) + 36;
     style::picture((WIDTH, height as u32), &words, |area| {
+        if let Some(last) = panels.last() {
+            let name = format!("time in the training step ({unit})");
+            last.frame.time_axis(area, &name)?;
+        }
         for panel in &panels {
             let labelled = Frame {
                 y: (0.0, panel.frame.y.1 * f64::from(1u32 << 30) / bytes),
@@ -57,10 +61,6 @@ pub fn draw(picture: &PipelinePicture<'_>) -> Result<String, DrawError> {
             };
             labelled.level_axis(area)?;
             panel.draw(area, picture, scale)?;
-        }
-        if let Some(last) = panels.last() {
-            let name = format!("time in the training step ({unit})");
-            last.frame.time_axis(area, &name)?;
         }
         let place = (20, 80);
         label(
@@ -136,8 +136,9 @@ impl Panel {
         let name = format!("device {}: peak {}", self.device, format_bytes(peak));
         let (left, top, ..) = frame.pixels;
         label(area, &name, (left, top - 9), 14, INK, HPos::Left)?;
-        match all.iter().find(|level| level.1 == peak) {
-            Some(level) => peak_mark(area, frame, *level, scale),
+        let mut spans = self.spans.iter();
+        match spans.find(|span| fixed + span.bytes() == peak) {
+            Some(span) => peak_mark(area, frame, (span.start.midpoint(span.end), peak), scale),
             None => Ok(()),
         }
     }
