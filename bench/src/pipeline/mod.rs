@@ -3,10 +3,12 @@
 //! | module | comparison |
 //! |---|---|
 //! | [`piper`] | Piper's networks, beside its own plans |
+//! | [`zoo`] | models of the zoo, beside known rules for cuts and recomputation |
 //! | [`mist`] | Mist's inter-stage programs, as mixed-integer programs and by labels |
 
 pub mod mist;
 pub mod piper;
+pub mod zoo;
 
 use crate::netlib::BenchError;
 use clap::{Args, Subcommand};
@@ -29,6 +31,8 @@ pub enum PipelineCommand {
     Piper(piper::PiperArguments),
     /// Solve Mist's inter-stage programs, as mixed-integer programs and by labels
     Mist(mist::MistArguments),
+    /// Plan models of the zoo, beside known rules for cuts and recomputation
+    Zoo(zoo::ZooArguments),
 }
 
 /// Reason why the comparison ended.
@@ -56,6 +60,7 @@ pub fn run(arguments: &PipelineArguments) -> Result<bool, PipelineBenchError> {
     match &arguments.command {
         PipelineCommand::Piper(arguments) => piper::run(arguments),
         PipelineCommand::Mist(arguments) => mist::run(arguments),
+        PipelineCommand::Zoo(arguments) => zoo::run(arguments),
     }
 }
 
