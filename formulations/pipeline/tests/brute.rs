@@ -1,0 +1,262 @@
+//! Pipelines against all cuts and all schedules of small graphs.
+//!
+//! `REMAT_ROUNDS=2000` takes more graphs.
+
+#[path = "brute/case.rs"]
+mod case;
+#[path = "brute/draw.rs"]
+mod draw;
+#[path = "brute/limits.rs"]
+mod limits;
+#[path = "brute/stage.rs"]
+mod stage;
+
+use case::Case;
+use draw::{Draw, training};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::pipeline::arrangement::Arrangement;
+use remat_instances::pipeline::document::PipelineFile;
+use remat_instances::pipeline::split::Split;
+use remat_instances::pipeline::stage::Stage;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::simulate;
+use remat_pipeline::{PipelineSettings, PipelineSolution};
+use remat_search::Status;
+use stage::Graph;
+
+/// Rounds of a test.
+fn rounds(usual: u64) -> u64 {
+    let text = std::env::var("REMAT_ROUNDS").ok();
+    text.map_or(usual, |text| text.parse().expect("a number of rounds"))
+}
+
+fn exact() -> PipelineSettings {
+    PipelineSettings {
+        gap: 0.0,
+        threads: 1,
+        ..PipelineSettings::default()
+    }
+}
+
+fn solved(case: &Case) -> PipelineSolution {
+    let split = Split::of(&case.instance).expect("a training graph");
+    let pipeline = case.pipeline(&split).expect("enough positions");
+    pipeline.solve(&exact(), &()).expect("an answer")
+}
+
+/// The written document states what its replay gives, within all budgets.
+fn replays_as_written(case: &Case, solution: &PipelineSolution) {
+    let split = Split::of(&case.instance).expect("a training graph");
+    let document = solution.document().expect("a pipeline");
+    let text = document.write(&split).expect("a text");
+    let file = PipelineFile::parse("small.json", text.as_bytes()).expect("a pipeline");
+    let read = file.pipeline(&split).expect("the pipeline of the graph");
+    assert_eq!(read, document);
+    let arrangement = Arrangement::new(&split, read.schedule, read.cuts.clone());
+    let graphs: Vec<Instance> = (0..case.stages())
+        .map(|stage| arrangement.instance(stage, true).expect("a stage"))
+        .collect();
+    let plans = read.plans.iter().map(|plan| &plan.plan);
+    let pairs: Vec<_> = graphs.iter().zip(plans).collect();
+    let replay = arrangement.replay(&read.devices, read.link.as_ref(), &pairs);
+    let replay = replay.expect("a replay");
+    assert_eq!(Some(replay.objective), solution.objective());
+    assert_eq!(replay.objective, read.objective);
+    assert_eq!(replay.timeline.makespan, read.makespan);
+    for (peak, (budget, _)) in replay.peaks.iter().zip(&case.devices) {
+        assert!(peak <= budget, "{:?} {:?}", replay.peaks, case.devices);
+    }
+    // Each pass of each micro-batch runs once.
+    let passes: usize = replay.timeline.devices.iter().map(Vec::len).sum();
+    assert_eq!(passes, 2 * case.stages() * case.microbatches as usize);
+    let slowest = replay.times.iter().max().expect("a stage");
+    assert!(replay.timeline.makespan >= slowest * u64::from(case.microbatches));
+}
+
+/// Outcomes of a run.
+#[derive(Debug, Default)]
+struct Count {
+    solved: usize,
+    optimal: usize,
+    infeasible: usize,
+    /// Objectives that are exactly the optimum over schedules, and below it.
+    equal: usize,
+    cheaper: usize,
+    above: usize,
+    /// Bounds below the optimum.
+    loose: usize,
+    /// A plan fits where no schedule does.
+    beyond: usize,
+    recomputes: usize,
+    several: usize,
+}
+
+#[test]
+fn pipelines_are_the_best_of_all_cuts_and_plans() {
+    let mut count = Count::default();
+    let first = std::env::var("REMAT_FIRST").map_or(0, |text| text.parse().expect("a number"));
+    let mut seed = first;
+    let begun = std::time::Instant::now();
+    let (mut in_oracle, mut in_solve) = (0.0, 0.0);
+    while count.solved + count.infeasible < rounds(60) as usize {
+        seed += 1;
+        let time = std::time::Instant::now();
+        let Some((case, mut tables)) = Case::draw(&mut Draw::new(seed)) else {
+            continue;
+        };
+        let optimum = case.optimum(&mut tables);
+        in_oracle += time.elapsed().as_secs_f64();
+        let time = std::time::Instant::now();
+        let solution = solved(&case);
+        let s = time.elapsed().as_secs_f64();
+        in_solve += s;
+        let at = format!("seed {seed}");
+        let Some(found) = solution.objective() else {
+            assert_eq!(optimum, None, "{at}: {:?}", solution.status);
+            assert_eq!(solution.status, Status::Infeasible, "{at}");
+            count.infeasible += 1;
+            continue;
+        };
+        replays_as_written(&case, &solution);
+        count.solved += 1;
+        count.optimal += usize::from(solution.status == Status::Optimal);
+        count.recomputes += usize::from(solution.best.iter().any(|best| {
+            let costs = best.replay.profiles.iter().map(|own| own.cost());
+            costs.sum::<u64>() > case.instance.base_cost()
+        }));
+        count.several += usize::from(case.microbatches > 1);
+        let Some(optimum) = optimum else {
+            count.beyond += 1;
+            eprintln!("{at}: beyond, {found} {:?}", solution.status);
+            continue;
+        };
+        let bound = solution.bound;
+        if bound > optimum || found > optimum || bound < optimum.min(found) {
+            eprintln!(
+                "{at}: bound {bound}, objective {found}, optimum {optimum}, {:?}, {} solves, stages {}, n {}, {s:.2} s",
+                solution.status,
+                solution.solves,
+                case.stages(),
+                case.microbatches
+            );
+        }
+        assert!(bound <= optimum.min(found), "{at}: {bound} {optimum}");
+        count.equal += usize::from(found == optimum);
+        count.cheaper += usize::from(found < optimum);
+        count.above += usize::from(found > optimum);
+        count.loose += usize::from(bound < optimum.min(found));
+    }
+    eprintln!(
+        "{count:?} in {:.1} s, oracle {in_oracle:.1} s, solve {in_solve:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
+}
+
+#[test]
+fn stages_and_crossings_are_those_of_the_naive_definition() {
+    for seed in 0..rounds(300) {
+        let draw = &mut Draw::new(seed);
+        let forward = 2 + draw.below(7) as usize;
+        let instance = training(draw, forward);
+        let split = Split::of(&instance).expect("a training graph");
+        let end = split.end() as usize;
+        let legal = stage::legal(&instance);
+        for p in 0..=end {
+            let own = split.crossing(p as u32);
+            assert_eq!(own.is_some(), legal.contains(&p), "seed {seed}, {p}");
+            if let Some(own) = own {
+                let bytes = [own.forward_bytes, own.backward_bytes];
+                assert_eq!(bytes, stage::crossing(&instance, p), "seed {seed}, {p}");
+            }
+        }
+        let ends: Vec<usize> = [&[0], &legal[..], &[end]].concat();
+        for (k, &begin) in ends.iter().enumerate() {
+            for &end in &ends[k + 1..] {
+                let graph = Graph::stage(&instance, begin..end);
+                let stage = Stage::of(&split, begin as u32..end as u32);
+                let own = stage.instance(0, 2, true).expect("a stage");
+                assert!(graph.is_like(&own), "seed {seed}, {begin}..{end}");
+                assert_eq!(own.in_flight(), if graph.trains() { 2 } else { 1 });
+            }
+        }
+        for p in split.narrow(20) {
+            assert!(legal.contains(&(p as usize)), "seed {seed}, {p}");
+        }
+    }
+}
+
+/// Cost and peak of every schedule of a tiny graph, also of those with needless runs.
+fn every(instance: &Instance, needless: bool) -> Vec<(u64, u64)> {
+    let n = instance.len();
+    let pairs = (1..n).flat_map(|t| (0..t).map(move |i| (t, i)));
+    let useful = |&(t, i): &(usize, usize)| {
+        let last = instance.users(NodeId::from(i)).last();
+        needless || last.is_some_and(|last| last.index() >= t)
+    };
+    let retained: Vec<(usize, usize)> = pairs.clone().filter(useful).collect();
+    let computed: Vec<(usize, usize)> = pairs.filter(|_| needless).collect();
+    let bits = retained.len() + computed.len();
+    assert!(bits <= 20, "{bits} bits");
+    let mut found = Vec::new();
+    for mask in 0u32..1 << bits {
+        let mut matrices = [BitMatrix::new(n, n), BitMatrix::new(n, n)];
+        let entries = retained.iter().zip([0].into_iter().cycle());
+        let entries = entries.chain(computed.iter().zip([1].into_iter().cycle()));
+        for (k, (&(t, i), which)) in entries.enumerate() {
+            matrices[which].set(t, i, mask >> k & 1 != 0);
+        }
+        let [retained, mut computed] = matrices;
+        let schedule = match needless {
+            false => CheckmateSchedule::cheapest(instance, retained),
+            true => {
+                (0..n).for_each(|t| computed.set(t, t, true));
+                CheckmateSchedule {
+                    computed: computed.into(),
+                    retained: retained.into(),
+                }
+            }
+        };
+        if let Ok(replay) = simulate::checkmate(instance, &schedule) {
+            found.push((replay.cost, replay.peak_bytes));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_table_of_schedules_has_the_best_of_all_replays() {
+    let (mut seed, mut compared) = (0, 0);
+    while compared < 60 {
+        seed += 1;
+        let draw = &mut Draw::new(seed);
+        let needless = draw.one_in(3);
+        let forward = 2 + draw.below(2) as usize;
+        let instance = training(draw, forward);
+        let most = if needless { 4 } else { 6 };
+        let useful = |id: NodeId| {
+            let last = instance.users(id).last();
+            last.map_or(0, |last| last.index() - id.index())
+        };
+        let pairs: usize = instance.ids().map(useful).sum();
+        if instance.len() > most || pairs > 13 {
+            continue;
+        }
+        compared += 1;
+        let list = Graph::whole(&instance).schedules();
+        for k in 1..5 {
+            let several = instance.with_in_flight(k).expect("an instance");
+            let fixed = instance.static_bytes();
+            let all = every(&several, needless);
+            let peaks: Vec<u64> = all.iter().map(|(_, peak)| *peak).collect();
+            for budget in peaks.iter().flat_map(|peak| [peak - 1, *peak]) {
+                let best = all.iter().filter(|(_, peak)| *peak <= budget);
+                let best = best.map(|(cost, _)| *cost).min();
+                let fits = list
+                    .iter()
+                    .filter(|of| of.needed_bytes(k) + fixed <= budget);
+                let own = fits.map(|of| u64::from(of.cost)).min();
+                assert_eq!(own, best, "seed {seed}, {k} in flight, {budget} bytes");
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The graphs of stages, and all their schedules. Shares no code with the product.
+//!
+//! A table over the sets of tensors that a stage of Checkmate's program may retain, from the first
+//! stage to the last. Each entry has all combinations of cost, peak and saved bytes of which no
+//! other is at least as good in all three. So one table answers for all budgets and all numbers of
+//! micro-batches in flight.
+
+use remat_instances::instance::{Instance, NodeKind};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A node of a stage.
+#[derive(Clone, Debug, Default)]
+struct Own {
+    needs: u32,
+    parent: Option<usize>,
+    bytes: u32,
+    cost: [u32; 2],
+    workspace: [u32; 2],
+    may_again: bool,
+}
+
+/// The graph of a stage, or a whole graph.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: Vec<Own>,
+    /// Nodes of the forward pass.
+    start: usize,
+}
+
+/// A schedule of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    pub cost: u32,
+    /// Without fixed memory and waiting micro-batches.
+    pub peak_bytes: u32,
+    pub saved_bytes: u32,
+}
+
+impl Found {
+    fn is_within(&self, other: &Found) -> bool {
+        self.cost <= other.cost
+            && self.peak_bytes <= other.peak_bytes
+            && self.saved_bytes <= other.saved_bytes
+    }
+
+    /// Memory with so many micro-batches in flight.
+    pub fn needed_bytes(&self, in_flight: u32) -> u64 {
+        u64::from(self.peak_bytes) + u64::from(in_flight - 1) * u64::from(self.saved_bytes)
+    }
+}
+
+/// Position of each node in the forward pass.
+pub fn positions(whole: &Instance) -> (usize, Vec<usize>) {
+    let nodes = whole.nodes();
+    let turns = |kind: NodeKind| matches!(kind, NodeKind::Backward { .. });
+    let loss = nodes.iter().position(|node| node.kind == NodeKind::Loss);
+    let first = nodes.iter().position(|node| turns(node.kind));
+    let start = loss.map_or(first.expect("a backward pass"), |loss| loss + 1);
+    let mut at: Vec<usize> = (0..start).collect();
+    for node in &nodes[start..] {
+        let twin = match node.kind {
+            NodeKind::Backward { forward, .. } => forward.map(|id| id.index()),
+            _ => None,
+        };
+        let gradients = node.needs().iter().filter(|id| id.index() >= start);
+        let earliest = gradients.map(|id| at[id.index()]).min();
+        at.push(twin.or(earliest).unwrap_or(start - 1));
+    }
+    (start, at)
+}
+
+/// Positions before which a cut sends no gradient forward and parts no by-product from its parent.
+pub fn legal(whole: &Instance) -> Vec<usize> {
+    let (start, at) = positions(whole);
+    let fits = |p: &usize| {
+        whole.nodes().iter().enumerate().all(|(i, node)| {
+            let own = at[i] < *p;
+            let goes_forward = |need: usize| need >= start && at[need] < *p && !own;
+            let parent = node.parent().map(|parent| at[parent.index()] < *p);
+            !node.needs().iter().any(|need| goes_forward(need.index()))
+                && parent.is_none_or(|parent| parent == own)
+        })
+    };
+    (1..start).filter(fits).collect()
+}
+
+/// Bytes of activations and of gradients that cross a cut.
+pub fn crossing(whole: &Instance, cut: usize) -> [u64; 2] {
+    let (_, at) = positions(whole);
+    let mut bytes = [0; 2];
+    for (i, node) in whole.nodes().iter().enumerate() {
+        let readers = whole.nodes().iter().enumerate();
+        let mut readers = readers.filter(|(_, by)| by.needs().iter().any(|id| id.index() == i));
+        // A later stage needs what an earlier one makes, or the other way round.
+        let over = |(by, _): (usize, _)| (at[by] < cut) != (at[i] < cut);
+        if readers.any(over) {
+            bytes[usize::from(at[i] >= cut)] += node.output_bytes;
+        }
+    }
+    bytes
+}
+
+impl Graph {
+    /// A whole graph.
+    pub fn whole(instance: &Instance) -> Self {
+        let mut graph = Graph::default();
+        let start = instance.backward_start().map(|id| id.index());
+        let mut place = BTreeMap::new();
+        for i in 0..instance.len() {
+            graph.copy(instance, i, &mut place);
+        }
+        graph.start = start.unwrap_or(instance.len());
+        graph
+    }
+
+    /// The stage of a range of positions.
+    pub fn stage(whole: &Instance, range: Range<usize>) -> Self {
+        let (start, at) = positions(whole);
+        let mut graph = Graph::default();
+        let mut place = BTreeMap::new();
+        let readers = |i: usize| {
+            let all = whole.nodes().iter().enumerate();
+            let readers = all.filter(move |(_, by)| by.needs().iter().any(|id| id.index() == i));
+            readers.map(|(by, _)| at[by]).collect::<Vec<usize>>()
+        };
+        let n = whole.len();
+        for (pass, nodes) in [0..start, start..n].into_iter().enumerate() {
+            // What comes from outside and is needed here or beyond.
+            for i in 0..n {
+                let needed = match pass {
+                    0 => at[i] < range.start && readers(i).iter().any(|r| *r >= range.start),
+                    _ => at[i] >= range.end && readers(i).iter().any(|r| *r < range.end),
+                };
+                if needed {
+                    place.insert(i, graph.nodes.len());
+                    graph.nodes.push(Own {
+                        bytes: whole.nodes()[i].output_bytes as u32,
+                        ..Own::default()
+                    });
+                }
+            }
+            for i in nodes.filter(|i| range.contains(&at[*i])) {
+                graph.copy(whole, i, &mut place);
+            }
+            let sent = (0..n).filter(|i| match pass {
+                0 => at[*i] < range.end && readers(*i).iter().any(|r| *r >= range.end),
+                _ => at[*i] >= range.start && readers(*i).iter().any(|r| *r < range.start),
+            });
+            let needs = sent.fold(0, |mask, i| mask | 1 << place[&i]);
+            if needs != 0 {
+                graph.nodes.push(Own {
+                    needs,
+                    ..Own::default()
+                });
+            }
+            if pass == 0 {
+                graph.start = graph.nodes.len();
+            }
+        }
+        graph
+    }
+
+    fn copy(&mut self, from: &Instance, i: usize, place: &mut BTreeMap<usize, usize>) {
+        let node = &from.nodes()[i];
+        let parent = node.parent().map(|parent| place[&parent.index()]);
+        let way = &node.implementations[0];
+        place.insert(i, self.nodes.len());
+        let needs = way.needs.iter();
+        let again = parent.is_none_or(|parent| self.nodes[parent].may_again);
+        self.nodes.push(Own {
+            needs: needs.fold(0, |mask, id| mask | 1 << place[&id.index()]),
+            parent,
+            bytes: node.output_bytes as u32,
+            cost: [way.cost as u32, way.recompute_cost as u32],
+            workspace: [way.workspace_bytes, way.recompute_workspace_bytes]
+                .map(|bytes| bytes.max(0) as u32),
+            may_again: !node.once && again,
+        });
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns whether the stage has a backward pass.
+    pub fn trains(&self) -> bool {
+        self.start < self.len()
+    }
+
+    /// Compares with the graph that the product makes for the stage.
+    pub fn is_like(&self, graph: &Instance) -> bool {
+        let alike = |(own, i): (&Own, usize)| {
+            let node = &graph.nodes()[i];
+            let way = &node.implementations[0];
+            let needs = way.needs.iter().fold(0, |mask, id| mask | 1 << id.0);
+            own.needs == needs
+                && u64::from(own.bytes) == node.output_bytes
+                && own.cost.map(u64::from) == [way.cost, way.recompute_cost]
+                && own.may_again == graph.may_recompute((i).into())
+                && own.parent == node.parent().map(|parent| parent.index())
+        };
+        let start = graph.backward_start().map_or(graph.len(), |id| id.index());
+        self.len() == graph.len() && self.start == start && self.nodes.iter().zip(0..).all(alike)
+    }
+
+    /// Bytes of a set of tensors.
+    fn bytes(&self, set: u32) -> u32 {
+        ones(set).map(|i| self.nodes[i].bytes).sum()
+    }
+
+    /// Tensors made before a stage that this or a later one may read.
+    fn useful(&self, t: usize) -> u32 {
+        let read = self.nodes[t.min(self.len())..].iter();
+        read.fold(0, |mask, node| mask | node.needs) & ((1 << t) - 1)
+    }
+
+    /// All schedules of which no other is at least as good.
+    pub fn schedules(&self) -> Vec<Found> {
+        let nothing = Found {
+            cost: 0,
+            peak_bytes: 0,
+            saved_bytes: 0,
+        };
+        let mut held: BTreeMap<u32, Vec<Found>> = BTreeMap::from([(0, vec![nothing])]);
+        for t in 0..self.len() {
+            let useful = self.useful(t + 1);
+            let stays = ones(useful).filter(|i| !self.nodes[*i].may_again);
+            let forced = stays.fold(0, |mask, i| mask | 1 << i);
+            let mut next: BTreeMap<u32, Vec<Found>> = BTreeMap::new();
+            for (&from, known) in &held {
+                for free in subsets(useful & !forced) {
+                    let kept = free | forced;
+                    if let Some(step) = self.step(t, from, kept) {
+                        let list = next.entry(kept).or_default();
+                        known.iter().for_each(|of| add(list, of.then(&step)));
+                    }
+                }
+            }
+            held = next;
+        }
+        held.remove(&0).unwrap_or_default()
+    }
+
+    /// Cost, peak and saved bytes of a stage of the program, from one retained set to the next;
+    /// `None` if a node would run again that never does.
+    fn step(&self, t: usize, held: u32, kept: u32) -> Option<Found> {
+        let mut run = 1 << t | (kept & !held);
+        let mut later = [0; 32];
+        let mut reads = 0;
+        for k in (0..=t).rev().filter(|k| *k <= t) {
+            if run >> k & 1 == 0 {
+                continue;
+            }
+            let node = &self.nodes[k];
+            if k < t && !node.may_again {
+                return None;
+            }
+            if let Some(parent) = node.parent.filter(|_| k < t) {
+                run |= 1 << parent;
+            }
+            later[k] = reads;
+            reads |= node.needs;
+            run |= node.needs & !held;
+        }
+        let mut there = held;
+        let mut bytes = self.bytes(held);
+        let (mut peak_bytes, mut cost) = (bytes, 0);
+        let waits = t == self.start;
+        let mut saved_bytes = if waits { bytes } else { 0 };
+        for k in ones(run) {
+            let (node, again) = (&self.nodes[k], usize::from(k < t));
+            bytes += node.bytes;
+            there |= 1 << k;
+            peak_bytes = peak_bytes.max(bytes + node.workspace[again]);
+            cost += node.cost[again];
+            let freed = node.needs & !later[k] & !kept & there;
+            bytes = bytes.saturating_sub(self.bytes(freed));
+            there &= !freed;
+            if waits && k < t {
+                saved_bytes = saved_bytes.min(bytes);
+            }
+        }
+        Some(Found {
+            cost,
+            peak_bytes,
+            saved_bytes,
+        })
+    }
+}
+
+impl Found {
+    /// One part of a schedule after another.
+    fn then(&self, next: &Found) -> Found {
+        Found {
+            cost: self.cost + next.cost,
+            peak_bytes: self.peak_bytes.max(next.peak_bytes),
+            saved_bytes: self.saved_bytes + next.saved_bytes,
+        }
+    }
+}
+
+/// Adds a schedule to those of which no other is at least as good.
+fn add(list: &mut Vec<Found>, new: Found) {
+    if !list.iter().any(|known| known.is_within(&new)) {
+        list.retain(|known| !new.is_within(known));
+        list.push(new);
+    }
+}
+
+/// Members of a set, ascending.
+fn ones(mut set: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let next = (set != 0).then_some(set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(next)
+    })
+}
+
+/// All subsets of a set.
+fn subsets(set: u32) -> impl Iterator<Item = u32> {
+    let mut next = Some(0u32);
+    std::iter::from_fn(move || {
+        let own = next?;
+        next = (own != set).then_some((own.wrapping_sub(set)) & set);
+        Some(own)
+    })
+}
