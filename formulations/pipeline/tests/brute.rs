@@ -13,7 +13,7 @@ mod stage;
 
 use case::Case;
 use draw::{Draw, training};
-use remat_instances::instance::{Instance, NodeId};
+use remat_instances::instance::Instance;
 use remat_instances::pipeline::arrangement::Arrangement;
 use remat_instances::pipeline::document::PipelineFile;
 use remat_instances::pipeline::split::Split;
@@ -189,10 +189,8 @@ fn stages_and_crossings_are_those_of_the_naive_definition() {
 fn every(instance: &Instance, needless: bool) -> Vec<(u64, u64)> {
     let n = instance.len();
     let pairs = (1..n).flat_map(|t| (0..t).map(move |i| (t, i)));
-    let useful = |&(t, i): &(usize, usize)| {
-        let last = instance.users(NodeId::from(i)).last();
-        needless || last.is_some_and(|last| last.index() >= t)
-    };
+    let graph = Graph::whole(instance);
+    let useful = |&(t, i): &(usize, usize)| needless || graph.useful(t) >> i & 1 != 0;
     let retained: Vec<(usize, usize)> = pairs.clone().filter(useful).collect();
     let computed: Vec<(usize, usize)> = pairs.filter(|_| needless).collect();
     let bits = retained.len() + computed.len();
@@ -233,16 +231,14 @@ fn the_table_of_schedules_has_the_best_of_all_replays() {
         let forward = 2 + draw.below(2) as usize;
         let instance = training(draw, forward);
         let most = if needless { 4 } else { 6 };
-        let useful = |id: NodeId| {
-            let last = instance.users(id).last();
-            last.map_or(0, |last| last.index() - id.index())
-        };
-        let pairs: usize = instance.ids().map(useful).sum();
+        let graph = Graph::whole(&instance);
+        let useful = (1..instance.len()).map(|t| graph.useful(t).count_ones());
+        let pairs: u32 = useful.sum();
         if instance.len() > most || pairs > 13 {
             continue;
         }
         compared += 1;
-        let list = Graph::whole(&instance).schedules();
+        let list = graph.schedules();
         for k in 1..5 {
             let several = instance.with_in_flight(k).expect("an instance");
             let fixed = instance.static_bytes();

@@ -210,10 +210,24 @@ impl Graph {
         ones(set).map(|i| self.nodes[i].bytes).sum()
     }
 
-    /// Tensors made before a stage that this or a later one may read.
-    fn useful(&self, t: usize) -> u32 {
-        let read = self.nodes[t.min(self.len())..].iter();
-        read.fold(0, |mask, node| mask | node.needs) & ((1 << t) - 1)
+    /// Tensors made before a stage that its nodes or later ones read.
+    fn read(&self, t: usize) -> u32 {
+        let readers = self.nodes[t..].iter();
+        readers.fold(0, |mask, node| mask | node.needs) & ((1 << t) - 1)
+    }
+
+    /// Tensors made before a stage that may help from it on: those that are read, and those from
+    /// which others of them can be computed again.
+    pub fn useful(&self, t: usize) -> u32 {
+        let mut useful = self.read(t);
+        for i in (0..t).rev() {
+            let node = &self.nodes[i];
+            if useful >> i & 1 != 0 && node.may_again {
+                useful |= node.needs;
+                useful |= node.parent.map_or(0, |parent| 1 << parent);
+            }
+        }
+        useful
     }
 
     /// All schedules of which no other is at least as good.
@@ -226,7 +240,7 @@ impl Graph {
         let mut held: BTreeMap<u32, Vec<Found>> = BTreeMap::from([(0, vec![nothing])]);
         for t in 0..self.len() {
             let useful = self.useful(t + 1);
-            let stays = ones(useful).filter(|i| !self.nodes[*i].may_again);
+            let stays = ones(self.read(t + 1)).filter(|i| !self.nodes[*i].may_again);
             let forced = stays.fold(0, |mask, i| mask | 1 << i);
             let mut next: BTreeMap<u32, Vec<Found>> = BTreeMap::new();
             for (&from, known) in &held {
