@@ -1,7 +1,7 @@
 //! Random pipelines, and their optimum over all cuts and all schedules of stages.
 
 use crate::draw::{Draw, training};
-use crate::stage::{Found, Graph, crossing, legal};
+use crate::stage::{Graph, crossing, legal};
 use remat_instances::instance::{HostLink, Instance};
 use remat_instances::pipeline::arrangement::{Device, fixed_bytes};
 use remat_instances::pipeline::schedule::{Schedule, ScheduleKind};
@@ -23,20 +23,8 @@ pub struct Case {
     pub positions: Option<Vec<usize>>,
 }
 
-/// Schedules of the stages of a graph, without fixed memory.
-#[derive(Default)]
-pub struct Tables(BTreeMap<(usize, usize), (Vec<Found>, bool)>);
-
-impl Tables {
-    /// Schedules of a stage, and whether it has a backward pass.
-    fn of(&mut self, instance: &Instance, begin: usize, end: usize) -> &(Vec<Found>, bool) {
-        let new = || {
-            let graph = Graph::stage(instance, begin..end);
-            (graph.schedules(), graph.trains())
-        };
-        self.0.entry((begin, end)).or_insert_with(new)
-    }
-}
+/// Least costs of stages: by begin, end, micro-batches in flight and room in bytes.
+type Costs = BTreeMap<(usize, usize, u32, u64), Option<u64>>;
 
 /// All ascending choices of so many values.
 pub fn choices(values: &[usize], count: usize) -> Vec<Vec<usize>> {
@@ -56,11 +44,10 @@ pub fn choices(values: &[usize], count: usize) -> Vec<Vec<usize>> {
 
 impl Case {
     /// A random pipeline; `None` if the graph has too few positions.
-    pub fn draw(draw: &mut Draw) -> Option<(Self, Tables)> {
+    pub fn draw(draw: &mut Draw) -> Option<Self> {
         let stages = 1 + draw.below(3) as usize;
         let forward = (stages + draw.below(9 - stages as u64) as usize).max(2);
         let instance = training(draw, forward);
-        let mut tables = Tables::default();
         let mut case = Case {
             gpipe: draw.one_in(2),
             microbatches: 1 + draw.below(5) as u32,
@@ -75,29 +62,25 @@ impl Case {
             let (to, from) = (speed(), speed());
             case.link = Some([to, from, draw.below(4)]);
         }
-        case.budgets(draw, &positions, &mut tables);
+        case.budgets(draw, &positions);
         if draw.one_in(3) {
             for device in &mut case.devices {
                 device.1 = [500, 1000, 1300, 2000][draw.below(4) as usize];
             }
         }
-        Some((case, tables))
+        Some(case)
     }
 
     /// Draws budgets around those that some cuts need.
-    fn budgets(&mut self, draw: &mut Draw, positions: &[usize], tables: &mut Tables) {
+    fn budgets(&mut self, draw: &mut Draw, positions: &[usize]) {
         let all = choices(positions, self.stages() - 1);
         let cuts = &all[draw.below(all.len() as u64) as usize];
         for stage in 0..self.stages() {
             let range = self.range(cuts, stage);
             let fixed = self.fixed(range);
-            let (list, trains) = tables.of(&self.instance, range.0, range.1);
-            let k = if *trains { self.in_flight(stage) } else { 1 };
-            let least = list.iter().map(|of| of.needed_bytes(k)).min();
-            let plain = list.iter().min().map(|of| of.needed_bytes(k));
-            let (least, plain) = (least.unwrap_or(0), plain.unwrap_or(0));
-            let more = draw.below(plain - least + 2);
-            self.devices[stage].0 = (fixed + least + more).saturating_sub(1);
+            let graph = Graph::stage(&self.instance, range.0..range.1);
+            let plain = graph.plain_bytes(self.in_flight(stage));
+            self.devices[stage].0 = fixed + plain * (40 + draw.below(65)) / 100;
         }
         let equal = draw.one_in(2);
         let most = self.devices.iter().map(|device| device.0).max();
@@ -182,16 +165,16 @@ impl Case {
     }
 
     /// Least objective at some cuts; `None` if a stage does not fit.
-    pub fn objective(&self, cuts: &[usize], tables: &mut Tables) -> Option<u64> {
+    fn objective(&self, cuts: &[usize], costs: &mut Costs) -> Option<u64> {
         let mut times = Vec::new();
         for stage in 0..self.stages() {
             let range = self.range(cuts, stage);
             let (budget, speed) = self.devices[stage];
             let room = budget.checked_sub(self.fixed(range))?;
-            let (list, trains) = tables.of(&self.instance, range.0, range.1);
-            let k = if *trains { self.in_flight(stage) } else { 1 };
-            let fits = list.iter().filter(|of| of.needed_bytes(k) <= room);
-            let cost = fits.map(|of| u64::from(of.cost)).min()?;
+            let k = self.in_flight(stage);
+            let cost = costs.entry((range.0, range.1, k, room));
+            let graph = || Graph::stage(&self.instance, range.0..range.1);
+            let cost = (*cost.or_insert_with(|| graph().least(k, room)))?;
             times.push((cost * 1000).div_ceil(u64::from(speed)));
         }
         let sends: Vec<u64> = cuts.iter().flat_map(|cut| self.sends(*cut)).collect();
@@ -201,11 +184,12 @@ impl Case {
     }
 
     /// Least objective of all cuts.
-    pub fn optimum(&self, tables: &mut Tables) -> Option<u64> {
+    pub fn optimum(&self) -> Option<u64> {
+        let mut costs = Costs::new();
         let positions = self.offered()?;
         let all = choices(&positions, self.stages() - 1);
         all.iter()
-            .filter_map(|cuts| self.objective(cuts, tables))
+            .filter_map(|cuts| self.objective(cuts, &mut costs))
             .min()
     }
 }

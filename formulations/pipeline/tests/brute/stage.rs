@@ -29,12 +29,12 @@ pub struct Graph {
 }
 
 /// A schedule of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
-    pub cost: u32,
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    cost: u32,
     /// Without fixed memory and waiting micro-batches.
-    pub peak_bytes: u32,
-    pub saved_bytes: u32,
+    peak_bytes: u32,
+    saved_bytes: u32,
 }
 
 impl Found {
@@ -45,7 +45,7 @@ impl Found {
     }
 
     /// Memory with so many micro-batches in flight.
-    pub fn needed_bytes(&self, in_flight: u32) -> u64 {
+    fn needed_bytes(&self, in_flight: u32) -> u64 {
         u64::from(self.peak_bytes) + u64::from(in_flight - 1) * u64::from(self.saved_bytes)
     }
 }
@@ -230,14 +230,15 @@ impl Graph {
         useful
     }
 
-    /// All schedules of which no other is at least as good.
-    pub fn schedules(&self) -> Vec<Found> {
-        let nothing = Found {
-            cost: 0,
-            peak_bytes: 0,
-            saved_bytes: 0,
-        };
-        let mut held: BTreeMap<u32, Vec<Found>> = BTreeMap::from([(0, vec![nothing])]);
+    /// Least cost of a schedule with so many micro-batches in flight, in memory without fixed
+    /// memory; `None` if no schedule fits.
+    pub fn least(&self, in_flight: u32, room_bytes: u64) -> Option<u64> {
+        let others = if self.trains() { in_flight - 1 } else { 0 };
+        let room = u32::try_from(room_bytes).unwrap_or(u32::MAX >> 1);
+        // Peaks below this one fit whatever is saved.
+        let all: u32 = self.nodes[..self.start].iter().map(|node| node.bytes).sum();
+        let never = room.saturating_sub(others * all);
+        let mut held: BTreeMap<u32, Vec<Found>> = BTreeMap::from([(0, vec![Found::default()])]);
         for t in 0..self.len() {
             let useful = self.useful(t + 1);
             let stays = ones(self.read(t + 1)).filter(|i| !self.nodes[*i].may_again);
@@ -246,20 +247,45 @@ impl Graph {
             for (&from, known) in &held {
                 for free in subsets(useful & !forced) {
                     let kept = free | forced;
-                    if let Some(step) = self.step(t, from, kept) {
-                        let list = next.entry(kept).or_default();
-                        known.iter().for_each(|of| add(list, of.then(&step)));
+                    let Some(mut step) = self.step(t, from, kept, room) else {
+                        continue;
+                    };
+                    step.peak_bytes = step.peak_bytes.max(never);
+                    if others == 0 {
+                        step.saved_bytes = 0;
                     }
+                    let after = known.iter().map(|of| of.then(&step));
+                    let after = after.filter(|of| of.needed_bytes(others + 1) <= u64::from(room));
+                    let list = next.entry(kept).or_default();
+                    after.for_each(|of| add(list, of));
                 }
             }
+            next.retain(|_, list| !list.is_empty());
             held = next;
         }
-        held.remove(&0).unwrap_or_default()
+        let ended = held.get(&0)?.iter();
+        ended.map(|of| u64::from(of.cost)).min()
+    }
+
+    /// Memory of the schedule that retains every tensor up to its last reader.
+    pub fn plain_bytes(&self, in_flight: u32) -> u64 {
+        let others = if self.trains() { in_flight - 1 } else { 0 };
+        let step = |t: usize| {
+            let held = if t == 0 { 0 } else { self.read(t) };
+            self.step(t, held, self.read(t + 1), u32::MAX)
+        };
+        let steps = (0..self.len()).filter_map(step);
+        let whole = steps.fold(Found::default(), |of, step| of.then(&step));
+        whole.needed_bytes(others + 1)
     }
 
     /// Cost, peak and saved bytes of a stage of the program, from one retained set to the next;
-    /// `None` if a node would run again that never does.
-    fn step(&self, t: usize, held: u32, kept: u32) -> Option<Found> {
+    /// `None` if a node would run again that never does, and beyond the room in bytes.
+    fn step(&self, t: usize, held: u32, kept: u32, room: u32) -> Option<Found> {
+        let mut bytes = self.bytes(held);
+        if bytes > room {
+            return None;
+        }
         let mut run = 1 << t | (kept & !held);
         let mut later = [0; 32];
         let mut reads = 0;
@@ -279,7 +305,6 @@ impl Graph {
             run |= node.needs & !held;
         }
         let mut there = held;
-        let mut bytes = self.bytes(held);
         let (mut peak_bytes, mut cost) = (bytes, 0);
         let waits = t == self.start;
         let mut saved_bytes = if waits { bytes } else { 0 };
@@ -288,6 +313,9 @@ impl Graph {
             bytes += node.bytes;
             there |= 1 << k;
             peak_bytes = peak_bytes.max(bytes + node.workspace[again]);
+            if peak_bytes > room {
+                return None;
+            }
             cost += node.cost[again];
             let freed = node.needs & !later[k] & !kept & there;
             bytes = bytes.saturating_sub(self.bytes(freed));
