@@ -100,16 +100,30 @@ fn pipelines_are_the_best_of_all_cuts_and_plans() {
     let (mut in_oracle, mut in_solve) = (0.0, 0.0);
     while count.solved + count.infeasible < rounds(60) as usize {
         seed += 1;
+        if (seed - first) % 100 == 0 {
+            eprintln!("{seed}: {count:?} {in_oracle:.0} {in_solve:.0}");
+        }
         let time = std::time::Instant::now();
         let Some(case) = Case::draw(&mut Draw::new(seed)) else {
             continue;
         };
         let optimum = case.optimum();
-        in_oracle += time.elapsed().as_secs_f64();
+        let o = time.elapsed().as_secs_f64();
+        in_oracle += o;
         let time = std::time::Instant::now();
         let solution = solved(&case);
         let s = time.elapsed().as_secs_f64();
         in_solve += s;
+        if s > 5.0 || o > 5.0 {
+            eprintln!(
+                "seed {seed}: stages {}, n {}, {} nodes, {} positions, {:?}, oracle {o:.2}, solve {s:.2}",
+                case.stages(),
+                case.microbatches,
+                case.instance.len(),
+                case.offered().unwrap().len(),
+                case.devices
+            );
+        }
         let at = format!("seed {seed}");
         let Some(found) = solution.objective() else {
             assert_eq!(optimum, None, "{at}: {:?}", solution.status);

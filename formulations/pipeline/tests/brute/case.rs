@@ -46,7 +46,10 @@ impl Case {
     /// A random pipeline; `None` if the graph has too few positions.
     pub fn draw(draw: &mut Draw) -> Option<Self> {
         let stages = 1 + draw.below(3) as usize;
-        let forward = (stages + draw.below(9 - stages as u64) as usize).max(2);
+        let room = 9 - stages as u64;
+        // Small ones are more frequent.
+        let more = draw.below(room).min(draw.below(room)) as usize;
+        let forward = (stages + more).max(2);
         let instance = training(draw, forward);
         let mut case = Case {
             gpipe: draw.one_in(2),
@@ -80,7 +83,7 @@ impl Case {
             let fixed = self.fixed(range);
             let graph = Graph::stage(&self.instance, range.0..range.1);
             let plain = graph.plain_bytes(self.in_flight(stage));
-            self.devices[stage].0 = fixed + plain * (40 + draw.below(65)) / 100;
+            self.devices[stage].0 = fixed + plain * (55 + draw.below(55)) / 100;
         }
         let equal = draw.one_in(2);
         let most = self.devices.iter().map(|device| device.0).max();

@@ -1,12 +1,13 @@
 //! The graphs of stages, and all their schedules. Shares no code with the product.
 //!
-//! A table over the sets of tensors that a stage of Checkmate's program may retain, from the first
-//! stage to the last. Each entry has all combinations of cost, peak and saved bytes of which no
-//! other is at least as good in all three. So one table answers for all budgets and all numbers of
+//! A search for a shortest path over the sets of tensors that a stage of Checkmate's program may
+//! retain, from the first stage to the last. For each set it has all combinations of cost, peak and
+//! saved bytes of which no other is at least as good in all three. So one table answers for all budgets and all numbers of
 //! micro-batches in flight.
 
 use remat_instances::instance::{Instance, NodeKind};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::ops::Range;
 
 /// A node of a stage.
@@ -29,7 +30,7 @@ pub struct Graph {
 }
 
 /// A schedule of a stage.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
     cost: u32,
     /// Without fixed memory and waiting micro-batches.
@@ -238,33 +239,47 @@ impl Graph {
         // Peaks below this one fit whatever is saved.
         let all: u32 = self.nodes[..self.start].iter().map(|node| node.bytes).sum();
         let never = room.saturating_sub(others * all);
-        let mut held: BTreeMap<u32, Vec<Found>> = BTreeMap::from([(0, vec![Found::default()])]);
-        for t in 0..self.len() {
-            let useful = self.useful(t + 1);
-            let stays = ones(self.read(t + 1)).filter(|i| !self.nodes[*i].may_again);
-            let forced = stays.fold(0, |mask, i| mask | 1 << i);
-            let mut next: BTreeMap<u32, Vec<Found>> = BTreeMap::new();
-            for (&from, known) in &held {
-                for free in subsets(useful & !forced) {
-                    let kept = free | forced;
-                    let Some(mut step) = self.step(t, from, kept, room) else {
-                        continue;
-                    };
-                    step.peak_bytes = step.peak_bytes.max(never);
-                    if others == 0 {
-                        step.saved_bytes = 0;
-                    }
-                    let after = known.iter().map(|of| of.then(&step));
-                    let after = after.filter(|of| of.needed_bytes(others + 1) <= u64::from(room));
-                    let list = next.entry(kept).or_default();
-                    after.for_each(|of| add(list, of));
+        // Cost of all first runs from each stage on.
+        let mut rest = vec![0; self.len() + 1];
+        for t in (0..self.len()).rev() {
+            rest[t] = rest[t + 1] + self.nodes[t].cost[0];
+        }
+        // What has to be retained, and what may help.
+        let sets = (0..=self.len()).map(|t| {
+            let stays = ones(self.read(t)).filter(|i| !self.nodes[*i].may_again);
+            (stays.fold(0, |mask, i| mask | 1 << i), self.useful(t))
+        });
+        let sets: Vec<(u32, u32)> = sets.collect();
+        // The least cost first; of equal ones the latest stage.
+        let mut open = BinaryHeap::from([(Reverse(rest[0]), 0, 0u32, Found::default())]);
+        let mut known: HashMap<(usize, u32), Vec<Found>> = HashMap::new();
+        while let Some((_, t, held, of)) = open.pop() {
+            if t == self.len() {
+                return Some(of.cost.into());
+            }
+            if !add(known.entry((t, held)).or_default(), of) {
+                continue;
+            }
+            let (forced, useful) = sets[t + 1];
+            for free in subsets(useful & !forced) {
+                let kept = free | forced;
+                if self.bytes(kept) > room {
+                    continue;
+                }
+                let Some(mut step) = self.step(t, held, kept, room) else {
+                    continue;
+                };
+                step.peak_bytes = step.peak_bytes.max(never);
+                if others == 0 {
+                    step.saved_bytes = 0;
+                }
+                let after = of.then(&step);
+                if after.needed_bytes(others + 1) <= u64::from(room) {
+                    open.push((Reverse(after.cost + rest[t + 1]), t + 1, kept, after));
                 }
             }
-            next.retain(|_, list| !list.is_empty());
-            held = next;
         }
-        let ended = held.get(&0)?.iter();
-        ended.map(|of| u64::from(of.cost)).min()
+        None
     }
 
     /// Memory of the schedule that retains every tensor up to its last reader.
@@ -343,12 +358,13 @@ impl Found {
     }
 }
 
-/// Adds a schedule to those of which no other is at least as good.
-fn add(list: &mut Vec<Found>, new: Found) {
-    if !list.iter().any(|known| known.is_within(&new)) {
-        list.retain(|known| !new.is_within(known));
+/// Adds a schedule to those of which no other is at least as good. Returns whether it is new.
+fn add(list: &mut Vec<Found>, new: Found) -> bool {
+    let is_new = !list.iter().any(|known| known.is_within(&new));
+    if is_new {
         list.push(new);
     }
+    is_new
 }
 
 /// Members of a set, ascending.
