@@ -1,6 +1,6 @@
 //! Pipelines against all cuts and all schedules of small graphs.
 //!
-//! `REMAT_ROUNDS=2000` takes more graphs.
+//! `REMAT_ROUNDS=2000` takes more graphs, and `REMAT_FIRST=10000` others.
 
 #[path = "brute/case.rs"]
 mod case;
@@ -77,98 +77,100 @@ fn replays_as_written(case: &Case, solution: &PipelineSolution) {
 #[derive(Debug, Default)]
 struct Count {
     solved: usize,
-    optimal: usize,
     infeasible: usize,
-    /// Objectives that are exactly the optimum over schedules, and below it.
+    /// Plans fit where no schedule of the program does, because a plan frees sooner.
+    beyond: usize,
+    /// The search ended with plan and bound equal.
+    optimal: usize,
+    /// Objectives at the optimum over schedules, below it, and above it.
     equal: usize,
     cheaper: usize,
     above: usize,
     /// Bounds below the optimum.
     loose: usize,
-    /// A plan fits where no schedule does.
-    beyond: usize,
-    recomputes: usize,
-    several: usize,
+    recomputing: usize,
+}
+
+impl Count {
+    fn take(&mut self, case: &Case, at: &str) {
+        let optimum = case.optimum();
+        let solution = solved(case);
+        let Some(found) = solution.objective() else {
+            assert_eq!(optimum, None, "{at}: {:?}", solution.status);
+            assert_eq!(solution.status, Status::Infeasible, "{at}");
+            self.infeasible += 1;
+            return;
+        };
+        replays_as_written(case, &solution);
+        let best = solution.best.as_ref().expect("a pipeline");
+        let costs = best.replay.profiles.iter().map(|own| own.cost());
+        self.recomputing += usize::from(costs.sum::<u64>() > case.instance.base_cost());
+        let Some(optimum) = optimum else {
+            self.beyond += 1;
+            return;
+        };
+        self.solved += 1;
+        let bound = solution.bound;
+        assert!(
+            bound <= optimum.min(found),
+            "{at}: bound {bound}, objective {found}, optimum {optimum}"
+        );
+        if solution.status == Status::Optimal {
+            assert!(found <= optimum, "{at}: {found}, optimum {optimum}");
+            self.optimal += 1;
+        }
+        self.equal += usize::from(found == optimum);
+        self.cheaper += usize::from(found < optimum);
+        self.above += usize::from(found > optimum);
+        if bound < optimum.min(found) || found > optimum {
+            self.loose += 1;
+            let (status, solves) = (solution.status, solution.solves);
+            eprintln!(
+                "{at}: bound {bound}, objective {found}, optimum {optimum}, {status:?} after \
+                 {solves} solves, {} stages, {} micro-batches, gpipe {}",
+                case.stages(),
+                case.microbatches,
+                case.gpipe
+            );
+        }
+    }
 }
 
 #[test]
 fn pipelines_are_the_best_of_all_cuts_and_plans() {
     let mut count = Count::default();
-    let first = std::env::var("REMAT_FIRST").map_or(0, |text| text.parse().expect("a number"));
-    let mut seed = first;
-    let begun = std::time::Instant::now();
-    let (mut in_oracle, mut in_solve) = (0.0, 0.0);
-    while count.solved + count.infeasible < rounds(60) as usize {
+    let first = std::env::var("REMAT_FIRST").ok();
+    let mut seed = first.map_or(0, |text| text.parse().expect("a number"));
+    let rounds = rounds(60) as usize;
+    let mut taken = 0;
+    while taken < rounds {
         seed += 1;
-        if (seed - first) % 100 == 0 {
-            eprintln!("{seed}: {count:?} {in_oracle:.0} {in_solve:.0}");
-        }
-        let time = std::time::Instant::now();
         let Some(case) = Case::draw(&mut Draw::new(seed)) else {
             continue;
         };
-        let optimum = case.optimum();
-        let o = time.elapsed().as_secs_f64();
-        in_oracle += o;
-        let time = std::time::Instant::now();
-        let solution = solved(&case);
-        let s = time.elapsed().as_secs_f64();
-        in_solve += s;
-        if s > 5.0 || o > 5.0 {
-            eprintln!(
-                "seed {seed}: stages {}, n {}, {} nodes, {} positions, {:?}, oracle {o:.2}, solve {s:.2}",
-                case.stages(),
-                case.microbatches,
-                case.instance.len(),
-                case.offered().unwrap().len(),
-                case.devices
-            );
+        count.take(&case, &format!("seed {seed}"));
+        taken += 1;
+        if taken % 100 == 0 {
+            eprintln!("{taken}: {count:?}");
         }
-        let at = format!("seed {seed}");
-        let Some(found) = solution.objective() else {
-            assert_eq!(optimum, None, "{at}: {:?}", solution.status);
-            assert_eq!(solution.status, Status::Infeasible, "{at}");
-            count.infeasible += 1;
-            continue;
-        };
-        replays_as_written(&case, &solution);
-        count.solved += 1;
-        count.optimal += usize::from(solution.status == Status::Optimal);
-        count.recomputes += usize::from(solution.best.iter().any(|best| {
-            let costs = best.replay.profiles.iter().map(|own| own.cost());
-            costs.sum::<u64>() > case.instance.base_cost()
-        }));
-        count.several += usize::from(case.microbatches > 1);
-        let Some(optimum) = optimum else {
-            count.beyond += 1;
-            eprintln!("{at}: beyond, {found} {:?}", solution.status);
-            continue;
-        };
-        let bound = solution.bound;
-        if bound > optimum || found > optimum || bound < optimum.min(found) {
-            eprintln!(
-                "{at}: bound {bound}, objective {found}, optimum {optimum}, {:?}, {} solves, stages {}, n {}, {s:.2} s",
-                solution.status,
-                solution.solves,
-                case.stages(),
-                case.microbatches
-            );
-        }
-        assert!(bound <= optimum.min(found), "{at}: {bound} {optimum}");
-        count.equal += usize::from(found == optimum);
-        count.cheaper += usize::from(found < optimum);
-        count.above += usize::from(found > optimum);
-        count.loose += usize::from(bound < optimum.min(found));
     }
-    eprintln!(
-        "{count:?} in {:.1} s, oracle {in_oracle:.1} s, solve {in_solve:.1} s",
-        begun.elapsed().as_secs_f64()
+    eprintln!("{count:?}");
+    // A plan may be a little cheaper than its schedule; fixed work may end before the proof.
+    assert!(count.equal * 10 >= count.solved * 9, "{count:?}");
+    assert!(count.optimal * 10 >= count.solved * 9, "{count:?}");
+    assert!(
+        count.solved * 3 >= rounds && count.infeasible * 8 >= rounds,
+        "{count:?}"
+    );
+    assert!(
+        count.recomputing * 5 >= rounds && count.beyond * 50 <= rounds,
+        "{count:?}"
     );
 }
 
 #[test]
 fn stages_and_crossings_are_those_of_the_naive_definition() {
-    for seed in 0..rounds(300) {
+    for seed in 0..300 {
         let draw = &mut Draw::new(seed);
         let forward = 2 + draw.below(7) as usize;
         let instance = training(draw, forward);
@@ -238,7 +240,7 @@ fn every(instance: &Instance, needless: bool) -> Vec<(u64, u64)> {
 #[test]
 fn the_table_of_schedules_has_the_best_of_all_replays() {
     let (mut seed, mut compared) = (0, 0);
-    while compared < 60 {
+    while compared < 40 {
         seed += 1;
         let draw = &mut Draw::new(seed);
         let needless = draw.one_in(3);

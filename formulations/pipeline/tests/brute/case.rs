@@ -83,7 +83,7 @@ impl Case {
             let fixed = self.fixed(range);
             let graph = Graph::stage(&self.instance, range.0..range.1);
             let plain = graph.plain_bytes(self.in_flight(stage));
-            self.devices[stage].0 = fixed + plain * (55 + draw.below(55)) / 100;
+            self.devices[stage].0 = fixed + plain * (70 + draw.below(40)) / 100;
         }
         let equal = draw.one_in(2);
         let most = self.devices.iter().map(|device| device.0).max();

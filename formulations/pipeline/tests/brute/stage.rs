@@ -250,6 +250,14 @@ impl Graph {
             (stays.fold(0, |mask, i| mask | 1 << i), self.useful(t))
         });
         let sets: Vec<(u32, u32)> = sets.collect();
+        // What every schedule holds while a node runs for the first time.
+        let stays = |t: usize| {
+            let around = self.nodes[t].needs | (sets[t + 1].0 & !(1 << t));
+            self.bytes(around) + self.nodes[t].bytes + self.nodes[t].workspace[0]
+        };
+        if (0..self.len()).any(|t| stays(t) > room) {
+            return None;
+        }
         // The least cost first; of equal ones the latest stage.
         let mut open = BinaryHeap::from([(Reverse(rest[0]), 0, 0u32, Found::default())]);
         let mut known: HashMap<(usize, u32), Vec<Found>> = HashMap::new();
