@@ -89,11 +89,16 @@ struct Count {
     /// Bounds below the optimum.
     loose: usize,
     recomputing: usize,
+    /// Graphs whose schedules are too many for the search of this test.
+    too_long: usize,
 }
 
 impl Count {
     fn take(&mut self, case: &Case, at: &str) {
-        let optimum = case.optimum();
+        let Ok(optimum) = case.optimum() else {
+            self.too_long += 1;
+            return;
+        };
         let solution = solved(case);
         let Some(found) = solution.objective() else {
             assert_eq!(optimum, None, "{at}: {:?}", solution.status);
@@ -163,7 +168,9 @@ fn pipelines_are_the_best_of_all_cuts_and_plans() {
         "{count:?}"
     );
     assert!(
-        count.recomputing * 5 >= rounds && count.beyond * 50 <= rounds,
+        count.recomputing * 5 >= rounds
+            && count.too_long * 20 <= rounds
+            && count.beyond * 50 <= rounds,
         "{count:?}"
     );
 }
@@ -263,7 +270,7 @@ fn the_table_of_schedules_has_the_best_of_all_replays() {
                 let best = all.iter().filter(|(_, peak)| *peak <= budget);
                 let best = best.map(|(cost, _)| *cost).min();
                 let room = budget.checked_sub(fixed);
-                let own = room.and_then(|room| graph.least(k, room));
+                let own = room.and_then(|room| graph.least(k, room).expect("a tiny graph"));
                 assert_eq!(own, best, "seed {seed}, {k} in flight, {budget} bytes");
             }
         }

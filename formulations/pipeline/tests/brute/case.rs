@@ -1,7 +1,7 @@
 //! Random pipelines, and their optimum over all cuts and all schedules of stages.
 
 use crate::draw::{Draw, training};
-use crate::stage::{Graph, crossing, legal};
+use crate::stage::{Graph, TooLong, crossing, legal};
 use remat_instances::instance::{HostLink, Instance};
 use remat_instances::pipeline::arrangement::{Device, fixed_bytes};
 use remat_instances::pipeline::schedule::{Schedule, ScheduleKind};
@@ -168,31 +168,41 @@ impl Case {
     }
 
     /// Least objective at some cuts; `None` if a stage does not fit.
-    fn objective(&self, cuts: &[usize], costs: &mut Costs) -> Option<u64> {
+    fn objective(&self, cuts: &[usize], costs: &mut Costs) -> Result<Option<u64>, TooLong> {
         let mut times = Vec::new();
         for stage in 0..self.stages() {
             let range = self.range(cuts, stage);
             let (budget, speed) = self.devices[stage];
-            let room = budget.checked_sub(self.fixed(range))?;
+            let Some(room) = budget.checked_sub(self.fixed(range)) else {
+                return Ok(None);
+            };
             let k = self.in_flight(stage);
-            let cost = costs.entry((range.0, range.1, k, room));
-            let graph = || Graph::stage(&self.instance, range.0..range.1);
-            let cost = (*cost.or_insert_with(|| graph().least(k, room)))?;
+            let key = (range.0, range.1, k, room);
+            let known = costs.get(&key).copied();
+            let cost = match known {
+                Some(cost) => cost,
+                None => Graph::stage(&self.instance, range.0..range.1).least(k, room)?,
+            };
+            costs.insert(key, cost);
+            let Some(cost) = cost else { return Ok(None) };
             times.push((cost * 1000).div_ceil(u64::from(speed)));
         }
-        let sends: Vec<u64> = cuts.iter().flat_map(|cut| self.sends(*cut)).collect();
-        let slowest = times.iter().chain(&sends).max()?;
-        let sum: u64 = times.iter().chain(&sends).sum();
-        Some(sum + u64::from(self.microbatches - 1) * slowest)
+        let sends = cuts.iter().flat_map(|cut| self.sends(*cut));
+        times.extend(sends);
+        let slowest = times.iter().max().copied().unwrap_or(0);
+        let sum: u64 = times.iter().sum();
+        Ok(Some(sum + u64::from(self.microbatches - 1) * slowest))
     }
 
-    /// Least objective of all cuts.
-    pub fn optimum(&self) -> Option<u64> {
+    /// Least objective of all cuts; `None` if no cuts fit.
+    pub fn optimum(&self) -> Result<Option<u64>, TooLong> {
         let mut costs = Costs::new();
-        let positions = self.offered()?;
-        let all = choices(&positions, self.stages() - 1);
-        all.iter()
-            .filter_map(|cuts| self.objective(cuts, &mut costs))
-            .min()
+        let mut best: Option<u64> = None;
+        let positions = self.offered().unwrap_or_default();
+        for cuts in choices(&positions, self.stages() - 1) {
+            let own = self.objective(&cuts, &mut costs)?;
+            best = best.into_iter().chain(own).min();
+        }
+        Ok(best)
     }
 }

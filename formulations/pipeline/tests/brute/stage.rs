@@ -10,6 +10,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::ops::Range;
 
+/// Steps from one set to another at most, in a search of one stage: a few seconds.
+const MOST_STEPS: u64 = 10_000_000;
+
+/// A search that ended without an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct TooLong;
+
 /// A node of a stage.
 #[derive(Clone, Debug, Default)]
 struct Own {
@@ -232,8 +239,8 @@ impl Graph {
     }
 
     /// Least cost of a schedule with so many micro-batches in flight, in memory without fixed
-    /// memory; `None` if no schedule fits.
-    pub fn least(&self, in_flight: u32, room_bytes: u64) -> Option<u64> {
+    /// memory; `None` if no schedule fits. Ends after [`MOST_STEPS`] without an answer.
+    pub fn least(&self, in_flight: u32, room_bytes: u64) -> Result<Option<u64>, TooLong> {
         let others = if self.trains() { in_flight - 1 } else { 0 };
         let room = u32::try_from(room_bytes).unwrap_or(u32::MAX >> 1);
         // Peaks below this one fit whatever is saved.
@@ -256,17 +263,22 @@ impl Graph {
             self.bytes(around) + self.nodes[t].bytes + self.nodes[t].workspace[0]
         };
         if (0..self.len()).any(|t| stays(t) > room) {
-            return None;
+            return Ok(None);
         }
         // The least cost first; of equal ones the latest stage.
         let mut open = BinaryHeap::from([(Reverse(rest[0]), 0, 0u32, Found::default())]);
         let mut known: HashMap<(usize, u32), Vec<Found>> = HashMap::new();
+        let mut steps = 0u64;
         while let Some((_, t, held, of)) = open.pop() {
             if t == self.len() {
-                return Some(of.cost.into());
+                return Ok(Some(of.cost.into()));
             }
             if !add(known.entry((t, held)).or_default(), of) {
                 continue;
+            }
+            steps += 1 << (sets[t + 1].1 & !sets[t + 1].0).count_ones();
+            if steps > MOST_STEPS {
+                return Err(TooLong);
             }
             let (forced, useful) = sets[t + 1];
             for free in subsets(useful & !forced) {
@@ -287,7 +299,7 @@ impl Graph {
                 }
             }
         }
-        None
+        Ok(None)
     }
 
     /// Memory of the schedule that retains every tensor up to its last reader.
