@@ -232,6 +232,31 @@ fn plans_of_drawn_networks_are_the_best_of_all() {
 }
 
 #[test]
+fn no_plan_of_published_networks_is_above_the_plan_of_piper() {
+    // `shared_data` prints the reason where the data are missing.
+    let Some(folder) = remat_tests::shared_data("pipeline/piper") else {
+        return;
+    };
+    for name in ["bert32a100", "resnet"] {
+        let network = Network::read(&folder.join(format!("{name}.json.gz"))).unwrap();
+        let [whole, layers] = [Recomputation::Whole, Recomputation::Layers].map(|recomputation| {
+            let problem = Problem {
+                budget: (8u64 << 30) * 100,
+                devices: 8,
+                ..problem(&network, recomputation, 32)
+            };
+            let (ours, piper) = problem.solve().unwrap();
+            let (ours, piper) = (ours.unwrap(), piper.unwrap());
+            let [our, their] = [&ours, &piper].map(|plan| problem.replay(plan).unwrap());
+            assert_eq!(ours.bound, our.objective);
+            assert!(our.objective <= their.objective, "{name}");
+            our.objective
+        });
+        assert!(layers < whole, "{name}");
+    }
+}
+
+#[test]
 fn a_stage_of_many_layers_takes_the_least_time() {
     let mut random = SplitMix64(3);
     for _ in 0..200 {
