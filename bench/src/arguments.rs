@@ -6,7 +6,7 @@ use crate::figures::FiguresArguments;
 use crate::library::arguments::{LIBRARY_ABOUT, LibraryArguments};
 use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
-use crate::{checkmate, monet, offload, order, planted, reorder};
+use crate::{checkmate, monet, offload, order, pipeline, planted, reorder};
 use clap::{Parser, Subcommand, ValueEnum};
 use remat_bb::version::FULL_VERSION;
 use remat_instances::Semantics;
@@ -65,6 +65,10 @@ pub enum Command {
     /// Chains, graphs beside the best known strategy, small graphs beside the compact program in
     /// other solvers.
     Offload(Offload),
+    /// Cut published models into pipeline stages, beside published plans and optima
+    ///
+    /// Piper's networks and Mist's programs. Exit code 1 if an answer is wrong.
+    Pipeline(pipeline::PipelineArguments),
     /// Solve models drawn around known points, and judge the answers in fractions
     ///
     /// No other solver is needed. Exit code 1 if an answer is wrong.

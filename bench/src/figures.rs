@@ -3,7 +3,7 @@
 use crate::library::catalogue::Catalogue;
 use crate::library::known::KnownObjectives;
 use crate::library::{index, page, results};
-use crate::{offload, order, part, place, profile};
+use crate::{offload, order, part, pipeline, place, profile};
 use clap::Args;
 use remat_bb::failure::{Exit, Failure};
 use remat_bb::files::{self, Files};
@@ -67,11 +67,17 @@ fn made(root: &Path) -> Result<Vec<Figure>, Failure> {
     const ORDER: &str = "bench/results/order.csv";
     const PLACE: &str = "bench/results/place.csv";
     const OFFLOAD: &str = "bench/results/offload.csv";
+    const PIPER: &str = "bench/results/pipeline-piper.csv";
     let order_picture: Make = |file, table| order::picture(file, table, Variant::Sound);
-    let pictures: [(&str, &str, Make); 3] = [
+    let pictures: [(&str, &str, Make); 4] = [
         ("bench/results/order.svg", ORDER, order_picture),
         ("bench/results/place.svg", PLACE, place::picture),
         ("bench/results/offload.svg", OFFLOAD, offload::draw),
+        (
+            "bench/results/pipeline-piper.svg",
+            PIPER,
+            pipeline::piper::draw,
+        ),
     ];
     let parts: [(&str, &str, Make); 2] = [
         ("docs/theory/order.md", ORDER, order::markdown),

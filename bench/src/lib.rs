@@ -37,6 +37,7 @@ pub mod optimum;
 pub mod order;
 pub mod others;
 pub mod part;
+pub mod pipeline;
 pub mod place;
 pub mod planted;
 pub mod profile;

@@ -7,8 +7,8 @@ use remat_bench::arguments::{
     Switch,
 };
 use remat_bench::{
-    checkmate, export, fetch, figures, library, mip, monet, netlib, offload, order, place, planted,
-    reduce, reorder,
+    checkmate, export, fetch, figures, library, mip, monet, netlib, offload, order, pipeline,
+    place, planted, reduce, reorder,
 };
 use remat_instances::order::Variant;
 use remat_lp::Algorithm;
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Reorder(args) => Ok(ended(reorders(args))),
         Command::Place(args) => Ok(ended(places(args))),
         Command::Offload(args) => Ok(ended(offloads(args))),
+        Command::Pipeline(args) => Ok(ended(pipeline::run(&args).map_err(Into::into))),
         Command::Planted(args) => Ok(ended(planted::run(&args, |line| println!("{line}")))),
         Command::Library(args) => library::command::run(&args).map(Into::into),
         Command::Figures(args) => figures::run(&args).map(Into::into),

@@ -8,6 +8,8 @@
 //! | module | concept |
 //! |---|---|
 //! | [`path`] | the outer problem: cuts from times of intervals |
+//! | [`labels`] | cuts where every stage offers several trade-offs |
+//! | `limits` | least sums under limits on the maximum, for both |
 //! | `intervals` | intervals between positions: base costs, fixed memory, sends |
 //! | `classes` | inner problems, each solved once for equal graphs |
 //! | [`baselines`], `rules`, `measured`, `layers` | known ways to cut a model and to recompute |
@@ -26,7 +28,9 @@ mod descent;
 mod devices;
 mod intervals;
 mod knapsack;
+pub mod labels;
 mod layers;
+mod limits;
 mod measured;
 pub mod path;
 mod pipeline;

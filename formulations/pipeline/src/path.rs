@@ -1,8 +1,9 @@
 //! Cuts of least total time, from the times of all intervals.
 //!
 //! With `n` micro-batches the objective is `sum_s T_s + (n - 1) max_s T_s`, plus sends. For a limit
-//! on the maximum the rest is a shortest path over intervals, one edge a stage. Paths under falling
-//! limits contain an optimal one: each next path has a smaller maximum, and its sum is no smaller.
+//! on the maximum the rest is a shortest path over intervals, one edge a stage.
+
+use crate::limits::{self, Limited};
 
 /// Time of an interval that no stage can have.
 pub const IMPOSSIBLE: u64 = u64::MAX;
@@ -41,24 +42,23 @@ impl<T: Fn(usize, usize, usize) -> u64> Outer<'_, T> {
     /// Cuts of least objective; `None` if every choice has an impossible stage.
     pub fn best(&self) -> Option<Cuts> {
         let least = self.least_maximum()?;
-        let mut limit = IMPOSSIBLE - 1;
-        let mut best: Option<Cuts> = None;
-        loop {
-            let Some((sum, at)) = self.least_sum(limit) else {
-                return best;
-            };
-            let maximum = self.maximum(&at);
-            let objective = sum.saturating_add(self.steps.saturating_mul(maximum));
-            if best.as_ref().is_none_or(|best| objective < best.objective) {
-                best = Some(Cuts { at, objective });
-            }
-            let next = sum.saturating_add(self.steps.saturating_mul(least));
-            let ends = best.as_ref().is_some_and(|best| next >= best.objective);
-            if ends || maximum <= least {
-                return best;
-            }
-            limit = maximum - 1;
-        }
+        let found = limits::best(self.steps, least, |limit| {
+            let (sum, at) = self.least_sum(limit)?;
+            Some(Limited {
+                sum,
+                maximum: self.maximum(&at),
+                choice: at,
+            })
+        });
+        found.map(|(objective, at)| Cuts { at, objective })
+    }
+
+    /// Lower bound on the objective by two paths: the least sum and the least maximum. `None` if
+    /// every choice has an impossible stage.
+    pub fn quick_bound(&self) -> Option<u64> {
+        let (sum, _) = self.shortest()?;
+        let steady = self.steps.saturating_mul(self.least_maximum()?);
+        Some(sum.saturating_add(steady))
     }
 
     /// Cuts whose sum is least; the maximum has no weight.
@@ -209,6 +209,7 @@ mod tests {
                 let sent: u64 = at.iter().map(|&p| points[p].sum).sum();
                 Some(times.iter().sum::<u64>() + sent + steps * maximum)
             };
+            prop_assert!(outer.quick_bound() <= outer.best().map(|found| found.objective));
             let expected = match end >= stages {
                 true => every(stages, end).iter().filter_map(objective).min(),
                 false => None,

@@ -144,7 +144,8 @@ class Settings:
     @property
     def pending(self) -> int:
         """Forward passes that may be pending, with the one that runs."""
-        return self.stage.in_flight if self.stage is not None else int(self.in_flight)
+        given = self.in_flight
+        return given.in_flight if isinstance(given, StageSchedule) else given
 
     def copying(self) -> Copying | None:
         """The copies of these settings; ``None`` without copies.

@@ -2,7 +2,9 @@
 
 import copy
 import gc
+import itertools
 import os
+import random
 import socket
 from pathlib import Path
 
@@ -11,9 +13,13 @@ import torch
 from torch import distributed, nn
 from torch.multiprocessing import spawn
 
+import remat_bb
 import remat_bb.torch as rt
 from remat_bb.torch import _compat, _compat_ranks
 from remat_bb.torch.cost import peak_bytes
+from remat_bb.torch.pipelines import path
+from remat_bb.torch.pipelines.intervals import Solved
+from remat_bb.torch.pipelines.search import GAP, search
 
 needs_gloo = pytest.mark.skipif(
     not distributed.is_gloo_available(), reason="torch was built without gloo"
@@ -40,12 +46,12 @@ class GptBlock(nn.Module):
 
 
 class Gpt(nn.Module):
-    def __init__(self, depth: int = 4, tied: bool = False) -> None:
+    def __init__(self, depth: int = 4, words: int = WORDS, tied: bool = False) -> None:
         super().__init__()
-        self.words = nn.Embedding(WORDS, WIDTH)
+        self.words = nn.Embedding(words, WIDTH)
         self.places = nn.Parameter(0.02 * torch.randn(LENGTH, WIDTH))
         self.blocks = nn.ModuleList(GptBlock() for _ in range(depth))
-        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WORDS, bias=False)
+        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, words, bias=False)
         if tied:
             self.head.weight = self.words.weight
 
@@ -85,7 +91,7 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    def __init__(self, depth: int = 6) -> None:
+    def __init__(self, depth: int = 4) -> None:
         super().__init__()
         self.words = nn.Embedding(WORDS, WIDTH)
         self.layers = nn.ModuleList(LlamaBlock() for _ in range(depth))
@@ -111,28 +117,36 @@ def planned(model: nn.Module, **options) -> rt.Pipeline:
     return rt.pipeline(model, tokens, target=tokens.roll(1), loss=loss_of, **{**OPTIONS, **options})
 
 
+TWO = {"stages": 2, "microbatches": 4, "budget": "65%"}
+FOUR = {"stages": 4, "microbatches": 4, "budget": "75%", "schedule": "interleaved:2"}
 CASES = {
-    "gpt 1f1b": (Gpt, 2, {"stages": 2, "microbatches": 4}),
-    "gpt interleaved": (Gpt, 2, {"stages": 4, "microbatches": 4, "schedule": "interleaved:2"}),
-    "llama 1f1b": (Llama, 4, {"stages": 4, "microbatches": 6}),
+    "gpt": (Gpt, 2, [TWO, FOUR]),
+    "llama": (Llama, 4, [{"stages": 4, "microbatches": 6, "budget": "65%"}]),
 }
+"""Models, numbers of processes, and pipelines."""
 
 
 def process(rank: int, port: int, folder: str, case: str) -> None:
-    """One of the processes: two steps of the pipeline, and the unsplit step."""
-    kind, devices, options = CASES[case]
+    """One of the processes: all pipelines of a case."""
+    kind, devices, pipelines = CASES[case]
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     distributed.init_process_group("gloo", rank=rank, world_size=devices)
     torch.set_num_threads(1)
+    found = [steps(kind, rank, devices, options) for options in pipelines]
+    torch.save(found, Path(folder, str(rank)))
+    distributed.destroy_process_group()
+
+
+def steps(kind: type[nn.Module], rank: int, devices: int, options: dict) -> dict:
+    """Two steps of a pipeline, and the unsplit step."""
     torch.manual_seed(0)
-    model = kind()
-    whole, count = copy.deepcopy(model), options["microbatches"]
-    pipeline = planned(model, budget="75%", **options)
+    model, count = kind(), options["microbatches"]
+    whole = copy.deepcopy(model)
+    pipeline = planned(model, **options)
     mine = pipeline.stages[rank::devices]
     for stage in mine:
         # Compiles outside of the measured part.
-        number = pipeline.stages.index(stage)
-        inputs = pipeline.example_inputs(number)
+        inputs = pipeline.example_inputs(pipeline.stages.index(stage))
         is_last = stage is pipeline.stages[-1]
         output = stage(*inputs[:-1], labels=inputs[-1]) if is_last else stage(*inputs)
         output.backward(torch.ones_like(output))
@@ -140,8 +154,8 @@ def process(rank: int, port: int, folder: str, case: str) -> None:
     del inputs, output
     torch.manual_seed(1)
     tokens = torch.randint(0, WORDS, (count * ROWS, LENGTH))
-    held = {p.untyped_storage().data_ptr(): p.nbytes for s in mine for p in s.parameters()}
-    held |= {b.untyped_storage().data_ptr(): b.nbytes for s in mine for b in s.buffers()}
+    states = [x for stage in mine for x in (*stage.parameters(), *stage.buffers())]
+    held = {x.untyped_storage().data_ptr(): x.nbytes for x in states}
     losses: list[torch.Tensor] = []
     gc.collect()
     with _compat.traced_memory() as events:
@@ -160,7 +174,7 @@ def process(rank: int, port: int, folder: str, case: str) -> None:
     for parameter in whole.parameters():
         parameter.grad.div_(count)
     truth = dict(whole.named_parameters())
-    found = {
+    return {
         "equal": {
             name: torch.equal(parameter.grad, truth[name].grad)
             for stage in mine
@@ -175,8 +189,6 @@ def process(rank: int, port: int, folder: str, case: str) -> None:
         "names": sorted(truth),
         "report": pipeline.report(),
     }
-    torch.save(found, Path(folder, str(rank)))
-    distributed.destroy_process_group()
 
 
 @needs_gloo
@@ -187,15 +199,158 @@ def test_steps_on_several_processes(tmp_path, case):
         port = probe.getsockname()[1]
     devices = CASES[case][1]
     spawn(process, (port, str(tmp_path), case), nprocs=devices)
-    found = [torch.load(tmp_path / str(rank)) for rank in range(devices)]
-    print(found[0]["report"])
-    names = [name for each in found for name in each["equal"]]
-    assert sorted(names) == found[0]["names"], "each parameter has one stage"
-    for rank, each in enumerate(found):
-        print(case, rank, each["peak"], each["predicted"], each["budget"])
-        assert all(each["equal"].values()) and each["losses"], "equal in every bit"
-        assert each["cuts"] == found[0]["cuts"] and each["recomputed"] > 0
-        assert each["peak"] <= 1.005 * each["predicted"] and each["peak"] <= each["budget"]
-        # Later versions of torch release sent tensors before the step ends.
-        if not _compat_ranks.releases_sends():
-            assert each["peak"] >= 0.995 * each["predicted"]
+    ranks = [torch.load(tmp_path / str(rank)) for rank in range(devices)]
+    for found in zip(*ranks, strict=True):
+        print(found[0]["report"])
+        names = [name for each in found for name in each["equal"]]
+        assert sorted(names) == found[0]["names"], "each parameter has one stage"
+        for rank, each in enumerate(found):
+            print(case, rank, each["peak"], each["predicted"], each["budget"])
+            assert all(each["equal"].values()) and each["losses"], "equal in every bit"
+            assert each["cuts"] == found[0]["cuts"] and each["recomputed"] > 0
+            assert each["peak"] <= 1.005 * each["predicted"] and each["peak"] <= each["budget"]
+            # Later versions of torch release sent tensors before the step ends.
+            if not _compat_ranks.releases_sends():
+                assert each["peak"] >= 0.995 * each["predicted"]
+
+
+def every_cut(stages: int, positions: int):
+    for inner in itertools.combinations(range(1, positions), stages - 1):
+        yield path.Path((0, *inner, positions), 0.0)
+
+
+def random_times(rng: random.Random, stages: int, positions: int) -> dict:
+    """Times of intervals; ``None`` for some that do not fit."""
+    return {
+        each: None if rng.random() < 0.2 else rng.randint(1, 30) * (each[2] - each[1])
+        for each in path.intervals(stages, positions)
+    }
+
+
+def value_of(cut: path.Path, times: dict, objective: path.Objective) -> float | None:
+    found = [times[each] for each in cut.intervals()]
+    return None if None in found else objective.of(sum(found), max(found))
+
+
+def test_the_path_is_the_best_of_all_cuts():
+    rng = random.Random(5)
+    for _ in range(500):
+        stages = rng.randint(1, 4)
+        positions = rng.randint(stages, 8)
+        objective = path.Objective(rng.randint(1, 9), rng.choice([1, 1, 2]))
+        times = random_times(rng, stages, positions)
+        values = [value_of(cut, times, objective) for cut in every_cut(stages, positions)]
+        best = min((v for v in values if v is not None), default=None)
+        found = path.shortest(stages, positions, lambda *each: times[each], objective)
+        assert (found is None) == (best is None)
+        if found is not None:
+            assert found.value == best == value_of(found, times, objective)
+
+
+class Table:
+    """Intervals whose plans take times between a bound and more."""
+
+    def __init__(self, rng: random.Random, stages: int, positions: int) -> None:
+        self.places, self.pieces = range(stages), range(positions)
+        self.bounds = random_times(rng, stages, positions)
+        self.uppers = {
+            each: None if bound is None or rng.random() < 0.1 else bound + rng.randint(0, 9)
+            for each, bound in self.bounds.items()
+        }
+        self.known: dict = {}
+
+    def lower(self, *each: int) -> int | None:
+        bound = self.bounds[each]
+        # Bounds before a solve are weaker.
+        return bound if each in self.known or bound is None else bound - each[1] % 2
+
+    def solve(self, *each: int) -> None:
+        self.known[each] = Solved(self.uppers[each], self.bounds[each])
+
+
+def test_the_search_ends_with_the_best_plans_and_a_bound():
+    rng = random.Random(6)
+    for _ in range(300):
+        stages = rng.randint(1, 4)
+        positions = rng.randint(stages, 8)
+        objective = path.Objective(rng.randint(1, 9))
+        table = Table(rng, stages, positions)
+        found = search(table, objective)
+        cuts = list(every_cut(stages, positions))
+        uppers = [value_of(cut, table.uppers, objective) for cut in cuts]
+        best = min((v for v in uppers if v is not None), default=None)
+        bounds = [value_of(cut, table.bounds, objective) for cut in cuts]
+        least = min((v for v in bounds if v is not None), default=None)
+        assert (found.path is None) == (best is None)
+        if found.path is not None:
+            assert found.path.value == best or found.path.value <= found.bound / (1 - GAP)
+        if least is not None:
+            assert found.bound <= least
+
+
+def test_even_layers_are_slower_or_do_not_fit():
+    """The head makes the last stage longer, so it gets fewer blocks."""
+    torch.manual_seed(0)
+    model = Gpt(words=2048)
+    options = {"stages": 2, "microbatches": 8, "budget": "15MiB"}
+    best = planned(model, **options)
+    print(best.report())
+    try:
+        even = planned(model, cuts=["blocks.2"], **options)
+    except remat_bb.InfeasibleBudget as error:
+        print(error)
+    else:
+        print(even.report())
+        assert even.objective > best.objective
+        assert best.bound <= even.objective
+    assert best.cuts > ["blocks.2"]
+
+
+def test_tied_parameters_are_said():
+    pipeline = planned(Gpt(2, tied=True), stages=2, microbatches=2, budget="64MiB")
+    assert pipeline.tied == [("words.weight", "head.weight")]
+    assert "tied across stages: words.weight, head.weight" in pipeline.report()
+    assert not any(report.recomputed for report in pipeline.reports) and pipeline.gap == 0
+
+
+class Chosen(nn.Module):
+    """The rows whose sum is positive: their number depends on data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(*(nn.Linear(8, 8) for _ in range(3)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x[x.sum(-1) > 0])
+
+
+REFUSED = {
+    "pieces": ({"stages": 9, "microbatches": 9}, "6 pieces, fewer than 9 stages"),
+    "names": ({"split": ["blocks.7"]}, "no submodule 'blocks.7'"),
+    "cuts": ({"cuts": ["blocks.7"]}, "cannot be cut at 'blocks.7'"),
+    "amounts": ({"budget": ["1GiB"] * 3}, "3 amounts for 2 devices"),
+    "micro-batches": ({"microbatches": 1}, "1f1b needs 2 or more, not 1"),
+    "memory": ({"budget": "1MiB"}, "no cut of 4 pieces into 2 stages keeps the budget of 1.00 MiB"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals(case):
+    options, words = REFUSED[case]
+    given = {"stages": 2, "microbatches": 2, "budget": "1GiB", **options}
+    with pytest.raises(remat_bb.errors.RematError, match=words) as error:
+        planned(Gpt(1 if case == "memory" else 4), **given)
+    print(error.value)
+    assert error.value.remedy
+    if case == "memory":
+        assert isinstance(error.value, remat_bb.InfeasibleBudget)
+        assert "stage 1 needs" in str(error.value)
+
+
+def test_sizes_that_change_are_refused():
+    model, x = Chosen(), torch.randn(4, 8)
+    with pytest.raises(remat_bb.errors.RematError, match="depend on data") as error:
+        rt.pipeline(
+            model, x, target=x, loss=loss_of, stages=2, microbatches=2, budget="1GiB", **OPTIONS
+        )
+    print(error.value)

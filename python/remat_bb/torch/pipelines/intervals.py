@@ -90,6 +90,9 @@ class Intervals:
         self._traces: dict[str, Trace] = {}
         self._solved: dict[tuple[Any, ...], Solved] = {}
         self.known: dict[tuple[int, int, int], Solved] = {}
+        # By stage: intervals that need extra time, or do not fit.
+        self._limits: dict[int, list[tuple[int, int, int | None]]] = {}
+        self._bases: dict[tuple[int, int], int] = {}
         self._only: set[tuple[int, int, int]] | None = None
 
     def restrict(self, cuts: tuple[int, ...]) -> None:
@@ -154,7 +157,10 @@ class Intervals:
     def base(self, begin: int, end: int) -> int:
         """Time of an interval without recomputation: the sum of its pieces' times, because joint
         graphs of consecutive pieces compose."""
-        return sum(self.trace(piece, piece + 1).base for piece in range(begin, end))
+        if (begin, end) not in self._bases:
+            pieces = range(begin, end)
+            self._bases[begin, end] = sum(self.trace(k, k + 1).base for k in pieces)
+        return self._bases[begin, end]
 
     def plain_peak(self, stage: int, begin: int, end: int) -> int:
         """Peak of a stage without recomputation in bytes."""
@@ -189,8 +195,11 @@ class Intervals:
         key = (self._signature(begin, end), kind, budget)
         if key not in self._solved:
             self._solved[key] = self._plan(stage, begin, end, budget)
-        self.known[stage, begin, end] = self._solved[key]
-        return self._solved[key]
+        self.known[stage, begin, end] = found = self._solved[key]
+        more = None if found.bound is None else found.bound - found.base if found.plan else 0
+        if more != 0:
+            self._limits.setdefault(stage, []).append((begin, end, more))
+        return found
 
     def _plan(self, stage: int, begin: int, end: int, budget: int) -> Solved:
         trace = self.trace(begin, end)
@@ -236,16 +245,11 @@ class Intervals:
         if found is not None:
             return found.bound
         extra = 0
-        for (other, low, high), known in self.known.items():
-            if (
-                other == stage
-                and begin <= low
-                and high <= end
-                and self._is_like((low, high), (begin, end))
-            ):
-                if known.bound is None:
+        for low, high, more in self._limits.get(stage, ()):
+            if begin <= low and high <= end and self._is_like((low, high), (begin, end)):
+                if more is None:
                     return None
-                extra = max(extra, known.bound - known.base if known.plan else 0)
+                extra = max(extra, more)
         return self.base(begin, end) + extra
 
     def _is_like(self, inner: tuple[int, int], outer: tuple[int, int]) -> bool:

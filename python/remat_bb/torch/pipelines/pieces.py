@@ -48,7 +48,8 @@ class Pieces:
         self._check_sizes()
         self.end = len(self.nodes) - 1
         self._varying = self._of_inputs()
-        self.inputs = [n for n in self.nodes if n.op == "placeholder"]
+        self._crossing: dict[int, list[fx.Node]] = {}
+        self._crossing[0] = [n for n in self.nodes if n.op == "placeholder"]
         self.starts, self.names = self._positions(split)
 
     def __len__(self) -> int:
@@ -123,10 +124,12 @@ class Pieces:
 
     def crossing(self, place: int) -> list[fx.Node]:
         """Values that cross a position: made or received before, read at it or later."""
-        if place == 0:
-            return self.inputs
-        before = [n for n in self.nodes[:place] if n in self._varying and n.op != "get_attr"]
-        return [n for n in before if any(self.place[user] >= place for user in n.users)]
+        if place not in self._crossing:
+            before = [n for n in self.nodes[:place] if n in self._varying and n.op != "get_attr"]
+            self._crossing[place] = [
+                n for n in before if any(self.place[user] >= place for user in n.users)
+            ]
+        return self._crossing[place]
 
     def _refused(self, place: int) -> str | None:
         """The reason why no cut is possible at a position."""

@@ -18,7 +18,7 @@ from ..planner import Settings
 from ..ranks import broadcast, exchanged
 from ..stage_schedule import StageBytes, StageSchedule
 from .intervals import Intervals
-from .path import Objective, Path, intervals
+from .path import Objective, Path, shortest
 from .pieces import Pieces, signature
 from .search import search
 from .stage import Loss, Stage
@@ -181,8 +181,8 @@ class Pipeline:
                 )
         classes = {"1f1b": pipelining.Schedule1F1B, "gpipe": pipelining.ScheduleGPipe}
         made = classes.get(place.schedule, pipelining.ScheduleInterleaved1F1B)
-        stages = own[0] if place.chunks == 1 else own
-        found = made(stages, place.microbatches, loss_fn=_own_loss, **options)
+        stages: Any = own[0] if place.chunks == 1 else own
+        found: Any = made(stages, place.microbatches, loss_fn=_own_loss, **options)
         step = found.step
 
         @functools.wraps(step)
@@ -272,7 +272,7 @@ def _planned(
     table: Intervals, budget: int | str | Sequence[int | str], cuts: Sequence[str] | None
 ) -> dict[str, Any]:
     """Cut and plans as a document."""
-    places, total = table.places, len(table.pieces)
+    places = table.places
     first = places[0]
     objective = Objective(first.microbatches, first.chunks)
     only = None if cuts is None else _named(table.pieces, cuts, len(places))
@@ -283,10 +283,9 @@ def _planned(
         mine = range(place.device, len(places), place.devices)
         weight = sum(places[each].in_flight for each in mine)
         table.budgets[stage] = devices[place.device] * place.in_flight // weight
-    table.known.clear()
     found = search(table, objective)
     if found.path is None:
-        raise _nothing_fits(table, total)
+        raise _nothing_fits(table, objective, found.bound is None)
     plans = []
     for stage, begin, end in found.path.intervals():
         solved = table.known[stage, begin, end]
@@ -334,8 +333,6 @@ def _budgets(
     table: Intervals, budget: int | str | Sequence[int | str], objective: Objective
 ) -> list[int]:
     """Budgets of all devices in bytes."""
-    from .path import shortest
-
     count = table.places[0].devices
     given = [budget] * count if isinstance(budget, (int, str)) else list(budget)
     if len(given) != count:
@@ -354,25 +351,32 @@ def _budgets(
     return [share_or_amount(each, most) for each in given]
 
 
-def _nothing_fits(table: Intervals, total: int) -> InfeasibleBudget:
-    """The error for budgets that no cut keeps."""
+def _nothing_fits(table: Intervals, objective: Objective, proven: bool) -> InfeasibleBudget:
+    """The error for budgets that no cut keeps, with the least memory found for each stage."""
     size = _native.format_bytes
-    words = []
-    least: int | None = None
-    for stage in range(len(table.places)):
-        tried = [k for (s, _, _), k in table.known.items() if s == stage]
+    places, total = table.places, len(table.pieces)
+    free = shortest(len(places), total, lambda _, begin, end: table.base(begin, end), objective)
+    assert free is not None
+    words, least = [], 0
+    for stage, begin, end in free.intervals():
+        tried = [known for (s, _, _), known in table.known.items() if s == stage]
+        tried = tried or [table.solve(stage, begin, end)]
         needs = [known.needed for known in tried if known.needed is not None]
-        if needs and not any(known.plan for known in tried):
+        if any(known.plan for known in tried):
+            words.append(f"stage {stage} fits")
+        elif needs:
             words.append(f"stage {stage} needs {size(min(needs))}")
-            least = max(least or 0, min(needs))
-    reason = ", ".join(words) or "all cuts found have a stage that does not fit"
-    count = len([each for each in intervals(len(table.places), total) if each in table.known])
+            least = max(least, min(needs))
+        else:
+            words.append(f"stage {stage} has no plan")
+    start, verb = ("no cut", "keeps") if proven else ("no plan was found for a cut", "within")
     return InfeasibleBudget(
-        f"no cut of {total} pieces into {len(table.places)} stages keeps the budget of "
-        f"{size(max(table.budgets))} for each stage: in {count} intervals tried, {reason}",
-        remedy="give more memory, more stages, or fewer micro-batches",
+        f"{start} of {total} pieces into {len(places)} stages {verb} the budget of "
+        f"{size(max(table.budgets))} for each stage: {', '.join(words)} in the least of the "
+        f"{len(table.known)} intervals tried",
+        remedy="give more memory, more stages, or smaller micro-batches",
         budget_bytes=max(table.budgets),
-        needed_bytes=least,
+        needed_bytes=least or None,
     )
 
 

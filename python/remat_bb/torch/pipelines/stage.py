@@ -15,7 +15,8 @@ from ..accumulate import Given
 from ..backend import _maker, traced
 from ..partition import Joint
 from ..planner import Planned, Planner, Settings
-from ..step import step_of
+from ..report import Report
+from ..step import Step, step_of
 
 Loss = Callable[..., torch.Tensor]
 """The loss of the model's output and the target."""
@@ -85,6 +86,10 @@ class Stage(nn.Module):
         plan: Its plan as a document.
     """
 
+    graph: fx.GraphModule
+    loss: Loss | None
+    step: Step
+
     def __init__(
         self,
         graph: fx.GraphModule,
@@ -103,7 +108,7 @@ class Stage(nn.Module):
         self.__dict__.update(graph=graph, loss=loss, step=step)
 
     @property
-    def report(self) -> Any:
+    def report(self) -> Report:
         """The report of the compiled step.
 
         Raises:
