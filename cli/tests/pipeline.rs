@@ -253,7 +253,7 @@ fn pictures_show_passes_bubbles_and_waiting_micro_batches() {
         "device 1, stage 1, forward of micro-batch 3:",
         "device 0, stage 0, backward of micro-batch 1: 3.400 to 4.500 ms",
         "27.3% recomputing",
-        ">idle<",
+        "\nidle\n",
     ] {
         assert!(passes.contains(words), "{words}: {passes}");
     }
