@@ -6,6 +6,8 @@
 mod case;
 #[path = "brute/draw.rs"]
 mod draw;
+#[path = "brute/interleaved.rs"]
+mod interleaved;
 #[path = "brute/limits.rs"]
 mod limits;
 #[path = "brute/stage.rs"]

@@ -31,7 +31,7 @@ impl Device {
 }
 
 /// Time of a send of so many bytes over a link between devices, in units of cost, rounded up; 0
-/// without a link. The speed to the host is the speed to the next stage.
+/// without a link or without bytes. The speed to the host is the speed to the next stage.
 ///
 /// # Errors
 /// The unit of cost, if it is not a time.
@@ -45,9 +45,14 @@ pub fn send_times(
     };
     let times = link.times(unit).ok_or_else(|| NoTime(unit.clone()))?;
     let beyond = u64::MAX >> 8;
-    let forward = times.to_host(crossing.forward_bytes).unwrap_or(beyond);
-    let backward = times.from_host(crossing.backward_bytes).unwrap_or(beyond);
-    Ok(SendTimes { forward, backward })
+    let time = |bytes: u64, of: &dyn Fn(u64) -> Option<u64>| match bytes {
+        0 => 0,
+        _ => of(bytes).unwrap_or(beyond),
+    };
+    Ok(SendTimes {
+        forward: time(crossing.forward_bytes, &|bytes| times.to_host(bytes)),
+        backward: time(crossing.backward_bytes, &|bytes| times.from_host(bytes)),
+    })
 }
 
 /// A unit of cost that is no time, so that sends cannot be compared with it.

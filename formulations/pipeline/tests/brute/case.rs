@@ -3,7 +3,8 @@
 use crate::draw::{Draw, training};
 use crate::stage::{Graph, TooLong, crossing, legal};
 use remat_instances::instance::{HostLink, Instance};
-use remat_instances::pipeline::arrangement::{Device, fixed_bytes};
+use remat_instances::pipeline::arrangement::Device;
+use remat_instances::pipeline::fixed::FixedMemory;
 use remat_instances::pipeline::schedule::{Schedule, ScheduleKind};
 use remat_instances::pipeline::split::Split;
 use remat_pipeline::{Devices, Pipeline};
@@ -107,7 +108,7 @@ impl Case {
     fn fixed(&self, range: (usize, usize)) -> u64 {
         let split = Split::of(&self.instance).expect("a training graph");
         let range = range.0 as u32..range.1 as u32;
-        fixed_bytes(&split, &[range], self.microbatches)
+        FixedMemory::of(&split, self.microbatches).bytes(&[range])
     }
 
     fn in_flight(&self, stage: usize) -> u32 {
@@ -163,7 +164,10 @@ impl Case {
             return [0; 2];
         };
         let [ahead, back] = crossing(&self.instance, cut);
-        let time = |bytes: u64, speed: u64| latency + (bytes * 1_000_000_000).div_ceil(speed);
+        let time = |bytes: u64, speed: u64| match bytes {
+            0 => 0,
+            _ => latency + (bytes * 1_000_000_000).div_ceil(speed),
+        };
         [time(ahead, to), time(back, from)]
     }
 
