@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import InvalidArgument
@@ -354,14 +354,3 @@ def chunks_of(schedule: str) -> int:
             "more",
         )
     return int(found[1])
-
-
-def makespan(times: Sequence[float], microbatches: int) -> float:
-    """Time of one step of a pipeline: the sum of the stages' times for one micro-batch, and the
-    longest of them for each further one (Zheng et al., OSDI 2022, equation 1).
-
-    Args:
-        times: Time of forward and backward pass of each stage.
-        microbatches: Micro-batches of one step.
-    """
-    return sum(times) + (microbatches - 1) * max(times)

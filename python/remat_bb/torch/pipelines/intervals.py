@@ -61,6 +61,10 @@ class Trace:
     base: int
 
 
+def _without_data(value: torch.Tensor) -> torch.Tensor:
+    return torch.empty(value.shape, dtype=value.dtype, device="meta")
+
+
 class Intervals:
     """Plans of intervals, made when asked for.
 
@@ -124,9 +128,18 @@ class Intervals:
     def outputs(self, begin: int, end: int) -> list[torch.Tensor]:
         """Outputs of an interval without data; the loss counts as the output of the last one."""
         if end == len(self.pieces):
-            return [torch.empty((), device="meta")]
+            made = [_without_data(node.meta["val"]) for node in self.pieces.outputs()]
+            model_output = made[0] if len(made) == 1 else tuple(made)
+            loss = self.loss(model_output, _without_data(self.target))
+            return [_without_data(loss).requires_grad_()]
         values = (n.meta["val"] for n in self.pieces.crossing(self.pieces.starts[end]))
-        return [torch.empty(v.shape, dtype=v.dtype, device="meta") for v in values]
+        return [_without_data(value).requires_grad_() for value in values]
+
+    def received(self, begin: int, end: int) -> list[torch.Tensor]:
+        """Inputs of an interval without data and without the target."""
+        inputs = self.inputs(begin, end)
+        inputs = inputs if self.loss_of(end) is None else inputs[:-1]
+        return [_without_data(x).requires_grad_(x.requires_grad) for x in inputs]
 
     def _signature(self, begin: int, end: int) -> str:
         if (begin, end) not in self._signatures:

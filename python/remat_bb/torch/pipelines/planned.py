@@ -165,8 +165,6 @@ class Pipeline:
         own: list[Any] = []
         for stage, begin, end in self._path.intervals():
             if stage in mine:
-                inputs = self._table.inputs(begin, end)
-                received = inputs[:-1] if stage == count - 1 else inputs
                 used = device or _device_of(self.stages[stage])
                 own.append(
                     pipelining.PipelineStage(
@@ -174,7 +172,7 @@ class Pipeline:
                         stage,
                         count,
                         used,
-                        input_args=tuple(x.detach().to("meta") for x in received),
+                        input_args=tuple(self._table.received(begin, end)),
                         output_args=tuple(self._table.outputs(begin, end)),
                         group=group,
                     )
