@@ -128,6 +128,9 @@ impl Stage {
     /// [`Stage::least`] with a limit on the number of labels. A search that reaches it ends with
     /// the best choice so far, and with the bound where the last change counts in part.
     pub fn least_within(&self, most_labels: usize) -> Option<Decision> {
+        if self.excess == 0 {
+            return Some(self.decision(&[]));
+        }
         let prefix = Prefix::of(&self.changes);
         let mut arena = vec![Label {
             saved: 0,
