@@ -55,12 +55,12 @@ fn backwards(intervals: &Intervals<'_>, stages: u64, add: impl Fn(u64, u64) -> u
         let mut now = vec![IMPOSSIBLE; positions];
         let mut next = vec![0; positions];
         for begin in 0..positions {
-            for end in begin + 1..positions {
+            for (end, &rest) in after.iter().enumerate().skip(begin + 1) {
                 let time = intervals.times(in_flight, begin, end).piper;
-                if time == IMPOSSIBLE || after[end] == IMPOSSIBLE {
+                if time == IMPOSSIBLE || rest == IMPOSSIBLE {
                     continue;
                 }
-                let value = add(time, after[end]);
+                let value = add(time, rest);
                 if value < now[begin] {
                     (now[begin], next[begin]) = (value, end);
                 }
