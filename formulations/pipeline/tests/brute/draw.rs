@@ -36,7 +36,7 @@ pub fn training(draw: &mut Draw, forward: usize) -> Instance {
     let is_chain = draw.one_in(3);
     let fixed_bytes = draw.below(12);
     let mut nodes = forward_pass(draw, forward, is_chain);
-    let loss = draw.one_in(2).then(|| nodes.len());
+    let loss = draw.one_in(2).then_some(nodes.len());
     if loss.is_some() {
         let last = vec![NodeId(forward as u32 - 1)];
         nodes.push(Node::loss("loss", last, draw.below(4), 1));

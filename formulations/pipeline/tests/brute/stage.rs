@@ -135,10 +135,10 @@ impl Graph {
         let n = whole.len();
         for (pass, nodes) in [0..start, start..n].into_iter().enumerate() {
             // What comes from outside and is needed here or beyond.
-            for i in 0..n {
+            for (i, &own) in at.iter().enumerate() {
                 let needed = match pass {
-                    0 => at[i] < range.start && readers(i).iter().any(|r| *r >= range.start),
-                    _ => at[i] >= range.end && readers(i).iter().any(|r| *r < range.end),
+                    0 => own < range.start && readers(i).iter().any(|r| *r >= range.start),
+                    _ => own >= range.end && readers(i).iter().any(|r| *r < range.end),
                 };
                 if needed {
                     place.insert(i, graph.nodes.len());
