@@ -1,5 +1,6 @@
 //! The instance as flat arrays, laid out for the inner loop.
 
+use crate::waiting::Waiting;
 use remat_instances::instance::{Instance, NodeId};
 use remat_search::anneal::Flip;
 
@@ -40,8 +41,10 @@ pub struct CheckmateLandscape {
     /// Cost of a page-in by tensor; empty in a program without pages.
     pub page_in: Vec<f64>,
     /// Memory for activations: the budget less the fixed memory, in bytes. Negative if no schedule
-    /// fits.
+    /// fits. Other micro-batches that wait take a part of it.
     pub capacity: f64,
+    /// Other micro-batches that wait.
+    pub waiting: Option<Waiting>,
     /// True if there is no backward pass.
     pub is_general: bool,
 }
@@ -52,6 +55,27 @@ impl CheckmateLandscape {
     pub(super) fn shift(&self, flip: Flip) -> f64 {
         let bytes = self.bytes[flip.tensor as usize];
         if flip.keep { bytes } else { -bytes }
+    }
+
+    /// Bytes by which a flip changes the memory of other micro-batches that wait. They hold the
+    /// tensors with which the stage behind the wait begins.
+    #[inline]
+    pub(super) fn waiting_shift(&self, flip: Flip) -> f64 {
+        match self.waiting {
+            Some(wait) if (flip.from..=flip.to).contains(&(wait.stage + 1)) => {
+                wait.others as f64 * self.shift(flip)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The capacity beside other micro-batches, if the stage behind the wait begins with so many
+    /// bytes.
+    pub(super) fn capacity_beside(&self, held_bytes: impl Fn(usize) -> f64) -> f64 {
+        let waiting = self.waiting.map_or(0.0, |wait| {
+            wait.others as f64 * held_bytes(wait.stage as usize + 1)
+        });
+        self.capacity - waiting
     }
 
     /// Flattens `instance` for a budget in bytes.
@@ -102,6 +126,7 @@ impl CheckmateLandscape {
             again: of(&|i| instance.node(i).run_cost(true)),
             page_in: Vec::new(),
             capacity,
+            waiting: Waiting::of(instance),
         }
     }
 

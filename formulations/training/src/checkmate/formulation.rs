@@ -8,6 +8,7 @@ use crate::anneal::CheckmateLandscape;
 use crate::bound;
 use crate::life::layers::{self, Layered, Layout, LazyLayout};
 use crate::life::proof;
+use crate::waiting::own_budget;
 use crate::written::planned;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::Instance;
@@ -122,7 +123,7 @@ pub(crate) fn start_of<P: Problem<Schedule = CheckmateSchedule>>(
     budget_bytes: u64,
     open: impl FnOnce(BitMatrix) -> P,
 ) -> Result<Start<P>, SolveError> {
-    let bound = match bound::knapsack_bound(instance, budget_bytes) {
+    let bound = match bound::knapsack_bound(instance, own_budget(instance, budget_bytes)) {
         Ok(bound) => bound.cost,
         Err(small) => {
             return Ok(Start::Infeasible {
@@ -193,7 +194,8 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn refuted(&self) -> Option<String> {
-        let refuted = bound::has_no_way_back(self.instance, self.budget_bytes);
+        let own_bytes = own_budget(self.instance, self.budget_bytes);
+        let refuted = bound::has_no_way_back(self.instance, own_bytes);
         refuted.then(|| {
             format!(
                 "no plan fits, in any order, however often it computes: every way back from the last node needs more than {} at some step",
@@ -250,6 +252,8 @@ impl Problem for CheckmateProblem<'_> {
         graph: &CheckmateGraph,
         tree: &TreeProof<CheckmateGraph>,
     ) -> Option<BoundProof> {
-        Some(tree_proof(self.instance, self.budget_bytes, graph, tree))
+        // The checker does not know the term of other micro-batches.
+        let proven = graph.waiting.is_none();
+        proven.then(|| tree_proof(self.instance, self.budget_bytes, graph, tree))
     }
 }
