@@ -8,6 +8,9 @@
 
 use remat_instances::instance::{Instance, NodeId};
 
+/// Steps from the largest to the least budget of [`budgets_beside_others`].
+const OWN_BUDGET_STEPS: u64 = 4;
+
 /// Micro-batches that wait, and the event at which they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
@@ -34,26 +37,39 @@ impl Waiting {
             others,
         })
     }
+}
 
-    /// Bytes that every schedule keeps at the wait: tensors that are never recomputed and that are
-    /// read behind it.
-    pub fn least_saved_bytes(&self, instance: &Instance) -> u64 {
-        let is_kept = |id: &NodeId| {
-            let is_read = instance.users(*id).last().is_some_and(|u| u.0 > self.stage);
-            is_read && !instance.may_recompute(*id)
-        };
-        let before = (0..self.stage).map(NodeId);
-        let kept = before.filter(is_kept);
-        kept.map(|id| instance.node(id).output_bytes).sum()
-    }
+/// Bytes that other micro-batches hold in every schedule: copies of the tensors that are never
+/// recomputed and that the backward pass reads.
+fn least_bytes_of_others(instance: &Instance) -> u64 {
+    let others = u64::from(instance.in_flight()) - 1;
+    let Some(start) = instance.backward_start().filter(|_| others > 0) else {
+        return 0;
+    };
+    let is_kept = |id: &NodeId| {
+        let is_read = instance.users(*id).last().is_some_and(|u| *u >= start);
+        is_read && !instance.may_recompute(*id)
+    };
+    let kept = (0..start.0).map(NodeId).filter(is_kept);
+    let saved: u64 = kept.map(|id| instance.node(id).output_bytes).sum();
+    others.saturating_mul(saved)
 }
 
 /// The part of a budget that the running micro-batch can use at most: the other ones hold at least
 /// the tensors that every schedule keeps between the passes.
 pub fn own_budget(instance: &Instance, budget_bytes: u64) -> u64 {
-    let taken = Waiting::of(instance).map_or(0, |wait| {
-        let saved = wait.least_saved_bytes(instance);
-        wait.others.saturating_mul(saved)
-    });
-    budget_bytes.saturating_sub(taken)
+    budget_bytes.saturating_sub(least_bytes_of_others(instance))
+}
+
+/// Budgets for heuristics that do not know of other micro-batches: each leaves these a part of the
+/// given budget, from the least to an equal share for every micro-batch.
+pub(crate) fn budgets_beside_others(instance: &Instance, budget_bytes: u64) -> Vec<u64> {
+    if instance.in_flight() == 1 {
+        return vec![budget_bytes];
+    }
+    let most = own_budget(instance, budget_bytes);
+    let least = (budget_bytes / u64::from(instance.in_flight())).min(most);
+    let steps = 0..=OWN_BUDGET_STEPS;
+    let budgets = steps.map(|k| most - (most - least) / OWN_BUDGET_STEPS * k);
+    budgets.collect()
 }

@@ -130,11 +130,17 @@ impl CheckmateLandscape {
         }
     }
 
-    /// Bytes charged for the recomputations `again` if one of them is of a node that is never
-    /// recomputed: more than the capacity.
+    /// Bytes charged for the recomputations `again` in a stage if the simulator refuses one of them:
+    /// more than the capacity. A node may be never recomputed. A by-product in the stage of the
+    /// wait could bring a parent that waits without a reader.
     #[inline]
-    pub fn never_bytes(&self, mut again: impl Iterator<Item = usize>) -> f64 {
-        match !self.once.is_empty() && again.any(|i| self.is_once(i)) {
+    pub fn never_bytes(&self, stage: usize, mut again: impl Iterator<Item = usize>) -> f64 {
+        if self.once.is_empty() {
+            return 0.0;
+        }
+        let waits = self.waiting.is_some_and(|w| w.stage as usize == stage);
+        let is_refused = |i| self.is_once(i) || waits && self.parent[i] != NO_PARENT;
+        match again.any(is_refused) {
             true => self.capacity.max(0.0) + 1.0,
             false => 0.0,
         }

@@ -3,9 +3,9 @@
 use super::CheckmateGraph;
 use super::interval::{Interval, IntervalPoint, tree_proof};
 use super::large::LargeGraph;
-use super::starts::{fitting, known};
+use super::starts::{fitting, known, schedule_of};
 use crate::anneal::CheckmateLandscape;
-use crate::bound;
+use crate::bound::{self, TooSmall};
 use crate::life::layers::{self, Layered, Layout, LazyLayout};
 use crate::life::proof;
 use crate::waiting::own_budget;
@@ -123,16 +123,22 @@ pub(crate) fn start_of<P: Problem<Schedule = CheckmateSchedule>>(
     budget_bytes: u64,
     open: impl FnOnce(BitMatrix) -> P,
 ) -> Result<Start<P>, SolveError> {
-    let bound = match bound::knapsack_bound(instance, own_budget(instance, budget_bytes)) {
+    let own_bytes = own_budget(instance, budget_bytes);
+    let bound = match bound::knapsack_bound(instance, own_bytes) {
         Ok(bound) => bound.cost,
         Err(small) => {
+            // Copies of other micro-batches stay like the tensors that they are of.
+            let others = budget_bytes - own_bytes;
+            let proof = || proof::too_small::<CheckmateGraph>(instance, budget_bytes, small.node);
             return Ok(Start::Infeasible {
-                because: small.to_string(),
-                proof: Some(proof::too_small::<CheckmateGraph>(
-                    instance,
+                proof: (others == 0).then(proof),
+                because: TooSmall {
+                    kept_bytes: small.kept_bytes + others,
+                    needed_bytes: small.needed_bytes + others,
                     budget_bytes,
-                    small.node,
-                )),
+                    ..small
+                }
+                .to_string(),
             });
         }
     };
@@ -214,11 +220,7 @@ impl Problem for CheckmateProblem<'_> {
         if let Some(layout) = &self.layout {
             let plan = |intervals: &[Interval]| {
                 let retained = Interval::retained(intervals, instance.len());
-                fitting(
-                    instance,
-                    budget,
-                    CheckmateSchedule::cheapest(instance, retained),
-                )
+                fitting(instance, budget, schedule_of(instance, retained))
             };
             let plans = layers::plans::<CheckmateGraph, _>(instance, layout, budget, watch, plan);
             known.extend(plans);
@@ -236,7 +238,7 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn judge(&self, found: Found) -> Result<(CheckmateSchedule, Replay), ReplayError> {
-        let schedule = CheckmateSchedule::cheapest(self.instance, found.retained);
+        let schedule = schedule_of(self.instance, found.retained);
         let replay = simulate::checkmate(self.instance, &schedule)?;
         Ok((schedule, replay))
     }
