@@ -9,7 +9,7 @@
 use remat_instances::instance::{Instance, NodeId};
 
 /// Steps from the largest to the least budget of [`budgets_beside_others`].
-const OWN_BUDGET_STEPS: u64 = 4;
+const OWN_BUDGET_STEPS: u64 = 2;
 
 /// Micro-batches that wait, and the event at which they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_instances::simulate;
 use remat_search::{Solvable, Status};
-use remat_solver::price::{Incumbents, Root, RootSettings, Rows};
+use remat_solver::price::{Incumbents, Root, RootSettings};
 use std::sync::Arc;
 
 /// A small generator (xorshift64*).
