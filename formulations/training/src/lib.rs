@@ -37,6 +37,7 @@
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
+//! | [`in_flight`], [`waiting`] | several micro-batches in flight, and the memory of those that wait |
 //!
 //! [`remat_memory`] finds execution orders and addresses; `remat_models` solves raw programs.
 #![deny(missing_docs)]
@@ -58,6 +59,7 @@ pub mod poet;
 pub mod reorder;
 pub mod solve;
 pub mod strategies;
+pub mod waiting;
 mod written;
 
 pub use any::AnyFormulation;

@@ -1,5 +1,6 @@
 //! The instance as flat arrays, laid out for the inner loop.
 
+use crate::waiting::Waiting;
 use remat_instances::instance::{Instance, NodeId};
 use remat_search::anneal::Flip;
 
@@ -40,8 +41,10 @@ pub struct CheckmateLandscape {
     /// Cost of a page-in by tensor; empty in a program without pages.
     pub page_in: Vec<f64>,
     /// Memory for activations: the budget less the fixed memory, in bytes. Negative if no schedule
-    /// fits.
+    /// fits. Other micro-batches that wait take a part of it.
     pub capacity: f64,
+    /// Other micro-batches that wait.
+    pub waiting: Option<Waiting>,
     /// True if there is no backward pass.
     pub is_general: bool,
 }
@@ -52,6 +55,27 @@ impl CheckmateLandscape {
     pub(super) fn shift(&self, flip: Flip) -> f64 {
         let bytes = self.bytes[flip.tensor as usize];
         if flip.keep { bytes } else { -bytes }
+    }
+
+    /// Bytes by which a flip changes the memory of other micro-batches that wait. They hold the
+    /// tensors with which the stage behind the wait begins.
+    #[inline]
+    pub(super) fn waiting_shift(&self, flip: Flip) -> f64 {
+        match self.waiting {
+            Some(wait) if (flip.from..=flip.to).contains(&(wait.stage + 1)) => {
+                wait.others as f64 * self.shift(flip)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The capacity beside other micro-batches, if the stage behind the wait begins with so many
+    /// bytes.
+    pub(super) fn capacity_beside(&self, held_bytes: impl Fn(usize) -> f64) -> f64 {
+        let waiting = self.waiting.map_or(0.0, |wait| {
+            wait.others as f64 * held_bytes(wait.stage as usize + 1)
+        });
+        self.capacity - waiting
     }
 
     /// Flattens `instance` for a budget in bytes.
@@ -102,14 +126,21 @@ impl CheckmateLandscape {
             again: of(&|i| instance.node(i).run_cost(true)),
             page_in: Vec::new(),
             capacity,
+            waiting: Waiting::of(instance),
         }
     }
 
-    /// Bytes charged for the recomputations `again` if one of them is of a node that is never
-    /// recomputed: more than the capacity.
+    /// Bytes charged for the recomputations `again` in a stage if the simulator refuses one of them:
+    /// more than the capacity. A node may be never recomputed. A by-product in the stage of the
+    /// wait could bring a parent that waits without a reader.
     #[inline]
-    pub fn never_bytes(&self, mut again: impl Iterator<Item = usize>) -> f64 {
-        match !self.once.is_empty() && again.any(|i| self.is_once(i)) {
+    pub fn never_bytes(&self, stage: usize, mut again: impl Iterator<Item = usize>) -> f64 {
+        if self.once.is_empty() {
+            return 0.0;
+        }
+        let waits = self.waiting.is_some_and(|w| w.stage as usize == stage);
+        let is_refused = |i| self.is_once(i) || waits && self.parent[i] != NO_PARENT;
+        match again.any(is_refused) {
             true => self.capacity.max(0.0) + 1.0,
             false => 0.0,
         }

@@ -16,6 +16,8 @@ pub(crate) trait RetainedSets {
     fn touched(&self, stage: usize) -> &[u32];
     /// Peak memory of a stage in bytes, without fixed memory.
     fn peak(&self, stage: usize) -> f64;
+    /// Bytes for each stage: the capacity beside other micro-batches.
+    fn capacity(&self) -> f64;
     /// Last stage up to `stage` that starts with a tensor; there is one.
     fn last_kept(&self, tensor: usize, stage: usize) -> usize;
     /// First stage from `stage` on that does not start with a tensor.
@@ -45,7 +47,8 @@ impl<'g> CheckmateProposer<'g> {
 
     /// Notes the stages above capacity.
     pub fn look(&mut self, state: &impl RetainedSets) {
-        let above = |t: &u32| state.peak(*t as usize) > self.graph.capacity;
+        let capacity = state.capacity();
+        let above = |t: &u32| state.peak(*t as usize) > capacity;
         self.tight.clear();
         self.tight.extend((1..self.graph.n as u32).filter(above));
     }

@@ -117,7 +117,7 @@ pub fn evaluate(
     };
     // A recomputation of a node that is never recomputed is charged memory beyond the capacity.
     let again = scratch.computed[1..].iter().map(|c| c.0 as usize);
-    let never = graph.never_bytes(again);
+    let never = graph.never_bytes(t, again);
     // The stage's own node comes last: its first computation.
     for &(k, freed) in scratch.computed[1..].iter().rev() {
         let k = k as usize;

@@ -6,18 +6,22 @@ use super::moves::RetainedSets;
 use super::stage::{CheckmateStageScratch, CheckmateStageValue, evaluate};
 use remat_instances::schedule::BitMatrix;
 use remat_search::anneal::{Delta, Flip, Undo, press};
+use std::ops::Range;
 
 /// Retained sets with costs, peaks and touches of stages.
 ///
 /// A flip requires a full evaluation of few stages: the one before the range, the last one, and
 /// those in between that compute or read the tensor. (Before the range the tensor must be made, or
-/// no longer has to be.) In all others the peak moves by the tensor's size.
+/// no longer has to be.) In all others the peak moves by the tensor's size. If other micro-batches
+/// hold the tensor, too, the capacity of all stages moves.
 #[derive(Clone)]
 pub struct CheckmateState<'g> {
     graph: &'g CheckmateLandscape,
     /// `(n + 1) x words` bits: tensor retained at the start of a stage. The last row is empty.
     kept: Vec<u64>,
     held_bytes: Vec<f64>,
+    /// The capacity beside other micro-batches.
+    capacity: f64,
     cost: Vec<f64>,
     peak: Vec<f64>,
     /// For each tensor, the stages that compute or read it, as bits.
@@ -54,6 +58,7 @@ impl<'g> CheckmateState<'g> {
             graph,
             kept: vec![0; (n + 1) * words],
             held_bytes: vec![0.0; n + 1],
+            capacity: graph.capacity,
             cost: vec![0.0; n],
             peak: vec![0.0; n],
             touch: vec![0; n * words],
@@ -69,12 +74,13 @@ impl<'g> CheckmateState<'g> {
             state.kept[t * words..(t + 1) * words].copy_from_slice(retained.row(t));
             state.held_bytes[t] = retained.ones(t).map(|i| graph.bytes[i]).sum();
         }
+        state.capacity = graph.capacity_beside(|t| state.held_bytes[t]);
         for i in stored.into_iter().flatten() {
             state.turn_stored(*i as usize);
         }
         for t in 0..n {
             let value = state.stage(t);
-            state.total_excess += excess(value.peak, graph.capacity);
+            state.total_excess += excess(value.peak, state.capacity);
             state.total_cost += value.cost;
             (state.cost[t], state.peak[t]) = (value.cost, value.peak);
             state.refresh_touches::<false>(t);
@@ -181,7 +187,7 @@ impl<'g> CheckmateState<'g> {
     /// cost of the page-out.
     pub(crate) fn evaluate_storing(&mut self, tensor: usize) -> Delta {
         let mut delta = Delta::default();
-        let capacity = self.graph.capacity;
+        let capacity = self.capacity;
         self.turn_stored(tensor);
         for t in self.begins(tensor) {
             let value = self.stage(t);
@@ -206,26 +212,44 @@ impl<'g> CheckmateState<'g> {
     /// [pressed](CheckmateState::press): all quantities are integers.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let shift = self.graph.shift(flip);
+        let (shift, waiting) = (self.graph.shift(flip), self.graph.waiting_shift(flip));
         let mut delta = Delta::default();
-        self.evaluate_stage(flip, from - 1, 0.0, &mut delta);
+        self.evaluate_stage(flip, from - 1, 0.0, waiting, &mut delta);
         let mut t = from;
         while t < to {
             let next = self.next_touch(i, t).map_or(to, |s| s.min(to));
-            let (peaks, weights) = (&self.peak[t..next], &self.weight[t..next]);
-            delta.excess += excess_change(peaks, weights, shift, self.graph.capacity);
+            delta.excess += self.excess_change(t..next, shift + waiting);
             if next < to {
-                self.evaluate_stage(flip, next, shift, &mut delta);
+                self.evaluate_stage(flip, next, shift, waiting, &mut delta);
             }
             t = next + 1;
         }
-        self.evaluate_stage(flip, to, shift, &mut delta);
+        self.evaluate_stage(flip, to, shift, waiting, &mut delta);
+        if waiting != 0.0 {
+            delta.excess += self.excess_change(0..from - 1, waiting);
+            delta.excess += self.excess_change(to + 1..self.graph.n, waiting);
+        }
         delta
     }
 
-    /// Adds the change by the flip in one stage that must be evaluated in full.
+    /// Change of the weighted excess of some stages when their peaks move.
     #[inline]
-    fn evaluate_stage(&mut self, flip: Flip, t: usize, shift: f64, delta: &mut Delta) {
+    fn excess_change(&self, stages: Range<usize>, shift: f64) -> f64 {
+        let (peaks, weights) = (&self.peak[stages.clone()], &self.weight[stages]);
+        excess_change(peaks, weights, shift, self.capacity)
+    }
+
+    /// Adds the change by the flip in one stage that must be evaluated in full. Its memory at the
+    /// start moves by `shift`, and memory of other micro-batches by `waiting`.
+    #[inline]
+    fn evaluate_stage(
+        &mut self,
+        flip: Flip,
+        t: usize,
+        shift: f64,
+        waiting: f64,
+        delta: &mut Delta,
+    ) {
         let words = self.graph.words;
         let (w, bit) = (flip.tensor as usize / 64, 1u64 << (flip.tensor % 64));
         let (now, next) = (t * words + w, (t + 1) * words + w);
@@ -238,10 +262,10 @@ impl<'g> CheckmateState<'g> {
         }
         let value = self.stage_with(t, self.held_bytes[t] + shift);
         (self.kept[now], self.kept[next]) = old;
-        let capacity = self.graph.capacity;
+        let capacity = self.capacity;
         delta.cost += value.cost - self.cost[t];
-        delta.excess +=
-            self.weight[t] * (excess(value.peak, capacity) - excess(self.peak[t], capacity));
+        let after = excess(value.peak + waiting, capacity);
+        delta.excess += self.weight[t] * (after - excess(self.peak[t], capacity));
     }
 
     /// Carries out a flip, for good.
@@ -292,13 +316,14 @@ impl<'g> CheckmateState<'g> {
             self.kept[t * words + i / 64] ^= 1 << (i % 64);
             self.held_bytes[t] += shift;
         }
+        self.capacity -= self.graph.waiting_shift(flip);
         shift
     }
 
     fn carry_out<const TRY: bool>(&mut self, flip: Flip) {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let capacity = self.graph.capacity;
         let shift = self.hold(flip);
+        let capacity = self.capacity;
         self.refresh::<TRY>(from - 1);
         let mut t = from;
         while t < to {
@@ -313,23 +338,26 @@ impl<'g> CheckmateState<'g> {
             t = next + 1;
         }
         self.refresh::<TRY>(to);
+        if self.graph.waiting_shift(flip) != 0.0 {
+            self.total_excess = self.excess_of_all();
+        }
+    }
+
+    fn excess_of_all(&self) -> f64 {
+        self.peak.iter().map(|p| excess(*p, self.capacity)).sum()
     }
 
     /// Raises the weight of excess in the stages that have some, and lowers it in the others, after
     /// a share of a run.
     pub fn press(&mut self, share: f64) {
-        let above = self.peak.iter().map(|peak| *peak > self.graph.capacity);
+        let above = self.peak.iter().map(|peak| *peak > self.capacity);
         press(&mut self.weight, above, share);
     }
 
     /// Sums cost and excess anew. Sums beyond 2^53 would drift; the values of a stage never do.
     pub fn resum(&mut self) {
         self.total_cost = self.cost.iter().sum();
-        self.total_excess = self
-            .peak
-            .iter()
-            .map(|p| excess(*p, self.graph.capacity))
-            .sum();
+        self.total_excess = self.excess_of_all();
     }
 
     #[inline]
@@ -355,7 +383,7 @@ impl<'g> CheckmateState<'g> {
         let value = self.stage(t);
         self.total_cost += value.cost - self.cost[t];
         self.total_excess +=
-            excess(value.peak, self.graph.capacity) - excess(self.peak[t], self.graph.capacity);
+            excess(value.peak, self.capacity) - excess(self.peak[t], self.capacity);
         (self.cost[t], self.peak[t]) = (value.cost, value.peak);
         self.refresh_touches::<TRY>(t);
     }
@@ -417,6 +445,11 @@ impl RetainedSets for CheckmateState<'_> {
     #[inline]
     fn peak(&self, stage: usize) -> f64 {
         self.peak(stage)
+    }
+
+    #[inline]
+    fn capacity(&self) -> f64 {
+        self.capacity
     }
 
     fn last_kept(&self, tensor: usize, stage: usize) -> usize {

@@ -3,11 +3,12 @@
 use super::CheckmateGraph;
 use super::interval::{Interval, IntervalPoint, tree_proof};
 use super::large::LargeGraph;
-use super::starts::{fitting, known};
+use super::starts::{fitting, known, schedule_of};
 use crate::anneal::CheckmateLandscape;
-use crate::bound;
+use crate::bound::{self, TooSmall};
 use crate::life::layers::{self, Layered, Layout, LazyLayout};
 use crate::life::proof;
+use crate::waiting::own_budget;
 use crate::written::planned;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::Instance;
@@ -122,16 +123,22 @@ pub(crate) fn start_of<P: Problem<Schedule = CheckmateSchedule>>(
     budget_bytes: u64,
     open: impl FnOnce(BitMatrix) -> P,
 ) -> Result<Start<P>, SolveError> {
-    let bound = match bound::knapsack_bound(instance, budget_bytes) {
+    let own_bytes = own_budget(instance, budget_bytes);
+    let bound = match bound::knapsack_bound(instance, own_bytes) {
         Ok(bound) => bound.cost,
         Err(small) => {
+            // Copies of other micro-batches stay like the tensors that they are of.
+            let others = budget_bytes - own_bytes;
+            let proof = || proof::too_small::<CheckmateGraph>(instance, budget_bytes, small.node);
             return Ok(Start::Infeasible {
-                because: small.to_string(),
-                proof: Some(proof::too_small::<CheckmateGraph>(
-                    instance,
+                proof: (others == 0).then(proof),
+                because: TooSmall {
+                    kept_bytes: small.kept_bytes + others,
+                    needed_bytes: small.needed_bytes + others,
                     budget_bytes,
-                    small.node,
-                )),
+                    ..small
+                }
+                .to_string(),
             });
         }
     };
@@ -193,7 +200,8 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn refuted(&self) -> Option<String> {
-        let refuted = bound::has_no_way_back(self.instance, self.budget_bytes);
+        let own_bytes = own_budget(self.instance, self.budget_bytes);
+        let refuted = bound::has_no_way_back(self.instance, own_bytes);
         refuted.then(|| {
             format!(
                 "no plan fits, in any order, however often it computes: every way back from the last node needs more than {} at some step",
@@ -212,11 +220,7 @@ impl Problem for CheckmateProblem<'_> {
         if let Some(layout) = &self.layout {
             let plan = |intervals: &[Interval]| {
                 let retained = Interval::retained(intervals, instance.len());
-                fitting(
-                    instance,
-                    budget,
-                    CheckmateSchedule::cheapest(instance, retained),
-                )
+                fitting(instance, budget, schedule_of(instance, retained))
             };
             let plans = layers::plans::<CheckmateGraph, _>(instance, layout, budget, watch, plan);
             known.extend(plans);
@@ -234,7 +238,7 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn judge(&self, found: Found) -> Result<(CheckmateSchedule, Replay), ReplayError> {
-        let schedule = CheckmateSchedule::cheapest(self.instance, found.retained);
+        let schedule = schedule_of(self.instance, found.retained);
         let replay = simulate::checkmate(self.instance, &schedule)?;
         Ok((schedule, replay))
     }
@@ -250,6 +254,8 @@ impl Problem for CheckmateProblem<'_> {
         graph: &CheckmateGraph,
         tree: &TreeProof<CheckmateGraph>,
     ) -> Option<BoundProof> {
-        Some(tree_proof(self.instance, self.budget_bytes, graph, tree))
+        // The checker does not know the term of other micro-batches.
+        let proven = graph.waiting.is_none();
+        proven.then(|| tree_proof(self.instance, self.budget_bytes, graph, tree))
     }
 }

@@ -12,12 +12,19 @@
 //! Sizes in a network are few and often multiples of each other. If the capacity is 97.49 times the
 //! smallest of them, a relaxation uses the 0.49, and no schedule can. On ResNet-50 at 7 GiB this
 //! makes up the gap below the best plan. (Nemhauser & Wolsey 1990; Marchand & Wolsey 2001.)
+//!
+//! With `k` micro-batches in flight, a memory row has two integers for a tensor: it is there at the
+//! event, with `m_i`, and at the wait, with `(k - 1) m_i`. `G` is superadditive whatever the
+//! integers stand for, so both sizes are rounded, each by itself, under the same capacity.
 
 /// Sizes and a capacity that every schedule within the budget respects at every event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gauge {
     /// Bytes counted for each tensor while it is held.
     pub bytes: Vec<u64>,
+    /// Bytes counted at all events for each tensor that is there at the wait: the copies of the
+    /// other micro-batches.
+    pub waiting: Vec<u64>,
     /// Bytes counted for each node while it is computed first: output and workspace.
     pub working: Vec<u64>,
     /// Bytes counted for each node while it is recomputed.
@@ -38,13 +45,20 @@ impl Gauge {
     /// The exact gauge, and gauges that round by the sizes that most tensors have.
     ///
     /// `workspace` lists the workspaces of first computations and of recomputations.
-    pub(super) fn all(bytes: &[u64], workspace: [&[u64]; 2], capacity: u64) -> Vec<Gauge> {
+    /// `waiting` lists the bytes that other micro-batches hold of each tensor: `k - 1` copies.
+    pub(super) fn all(
+        bytes: &[u64],
+        workspace: [&[u64]; 2],
+        waiting: Vec<u64>,
+        capacity: u64,
+    ) -> Vec<Gauge> {
         let [working, working_again] = workspace.map(|workspace| {
             let working = bytes.iter().zip(workspace).map(|(b, w)| b + w);
             working.collect()
         });
         let plain = Gauge {
             bytes: bytes.to_vec(),
+            waiting,
             working,
             working_again,
             capacity,
@@ -76,6 +90,7 @@ impl Gauge {
         };
         Gauge {
             bytes: self.bytes.iter().map(round).collect(),
+            waiting: self.waiting.iter().map(round).collect(),
             working: self.working.iter().map(round).collect(),
             working_again: self.working_again.iter().map(round).collect(),
             capacity: self.capacity - rest,
@@ -100,13 +115,18 @@ mod tests {
             let bytes: Vec<u64> = (0..6).map(|_| below(20)).collect();
             let workspace: Vec<u64> = (0..6).map(|_| below(4)).collect();
             let capacity = 5 + below(60);
-            let all = Gauge::all(&bytes, [&workspace, &workspace], capacity);
-            // Every set of tensors, one of them being computed.
+            let others = below(3);
+            let waiting: Vec<u64> = bytes.iter().map(|b| b * others).collect();
+            let all = Gauge::all(&bytes, [&workspace, &workspace], waiting, capacity);
+            // Every set of tensors, one of them being computed, and some that wait.
             for set in 1u32..64 {
                 let busy = set.trailing_zeros() as usize;
+                let at_wait = set >> below(6);
                 let total = |g: &Gauge| {
                     let held = (0..6).filter(|&i| i != busy && set >> i & 1 == 1);
-                    held.map(|i| g.bytes[i]).sum::<u64>() + g.working[busy]
+                    let waits = (0..6).filter(|&i| at_wait >> i & 1 == 1);
+                    let waits: u64 = waits.map(|i| g.waiting[i]).sum();
+                    held.map(|i| g.bytes[i]).sum::<u64>() + g.working[busy] + waits
                 };
                 if total(&all[0]) > capacity {
                     continue;

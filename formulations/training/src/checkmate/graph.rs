@@ -2,7 +2,8 @@
 
 use super::Gauge;
 use crate::bound::{TooSmall, check_budget};
-use crate::life::classes_of_tensors;
+use crate::life::{Atom, Term, classes_of_tensors};
+use crate::waiting::Waiting;
 use remat_instances::ClassRules;
 use remat_instances::instance::{Instance, Node, NodeId};
 use remat_instances::schedule::{CheckmateSchedule, Demands};
@@ -35,8 +36,10 @@ pub struct CheckmateGraph {
     /// The last stage in which the tensor can be of use: a reader runs then, directly or for a
     /// recomputation that is of use then.
     pub last_stage: Vec<u32>,
-    /// The first backward node, if there is one.
+    /// The first backward node, if there is one; behind the wait node, if there is one.
     pub first_backward: Option<u32>,
+    /// Other micro-batches that wait between the passes.
+    pub waiting: Option<Waiting>,
     /// Bytes for outputs and workspaces: the budget without the fixed memory.
     pub capacity: u64,
     /// Exact and rounded sizes and capacities.
@@ -77,6 +80,8 @@ impl CheckmateGraph {
             }
         }
         let first_backward = instance.backward_start().map(|f| f.0);
+        let waiting = Waiting::of(instance);
+        let first_backward = first_backward.map(|f| f + u32::from(waiting.is_some()));
         let first_backward = first_backward.filter(|f| (*f as usize) < n);
         let of = |value: &dyn Fn(&Node) -> u64| -> Vec<u64> {
             instance.nodes().iter().map(value).collect()
@@ -90,10 +95,16 @@ impl CheckmateGraph {
             .enumerate()
             .filter(|(i, _)| recomputable[*i] && last_stage[*i] > *i as u32);
         let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.run_cost(true)));
+        let held_by_others = |(i, bytes): (usize, &u64)| match waiting {
+            Some(wait) if i < wait.stage as usize => wait.others.saturating_mul(*bytes),
+            _ => 0,
+        };
+        let by_others: Vec<u64> = bytes.iter().enumerate().map(held_by_others).collect();
         CheckmateGraph {
             cost: of(&|v| v.run_cost(false)),
             cost_again: of(&|v| v.run_cost(true)),
-            gauges: Gauge::all(&bytes, [&workspace, &workspace_again], capacity),
+            gauges: Gauge::all(&bytes, [&workspace, &workspace_again], by_others, capacity),
+            waiting,
             classes: classes_of_tensors(like),
             bytes,
             workspace,
@@ -144,6 +155,37 @@ impl CheckmateGraph {
             .map(|&j| self.bytes[j as usize])
             .sum();
         inputs + self.bytes[node] + self.workspace_again[node]
+    }
+
+    /// Bytes of each tensor as an atom of bytes counts them: by a gauge, or, numbered behind all
+    /// gauges, by others that wait.
+    #[inline]
+    pub(crate) fn sizes_of(&self, number: u32) -> &[u64] {
+        let number = number as usize;
+        match number.checked_sub(self.gauges.len()) {
+            None => &self.gauges[number].bytes,
+            Some(gauge) => &self.gauges[gauge].waiting,
+        }
+    }
+
+    /// The term of other micro-batches in rows of memory by a gauge.
+    pub(crate) fn waiting_term(&self, gauge: u32) -> Option<Term> {
+        let moment = self.wait_event()?;
+        let (gauge, coefficient) = match (gauge, self.waiting) {
+            (0, Some(wait)) => (0, wait.others as i64),
+            _ => (gauge + self.gauges.len() as u32, 1),
+        };
+        Some(Term {
+            atom: Atom::Bytes { moment, gauge },
+            coefficient,
+        })
+    }
+
+    /// The event at which other micro-batches wait.
+    #[inline]
+    pub(crate) fn wait_event(&self) -> Option<u32> {
+        let wait = self.waiting?;
+        Some(wait.stage * self.len() as u32 + wait.stage)
     }
 
     /// Stages in which it can be useful to compute a node again.

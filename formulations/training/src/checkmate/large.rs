@@ -3,7 +3,7 @@
 
 use super::CheckmateGraph;
 use super::interval::Interval;
-use super::starts::{KnownSchedule, fitting, known};
+use super::starts::{KnownSchedule, fitting, known, schedule_of};
 use crate::anneal::{CheckmateLandscape, improve};
 use crate::life::layers::{self, Layout};
 use remat_instances::instance::Instance;
@@ -89,7 +89,7 @@ impl LargeGraph<'_> {
         if let Some(layout) = self.layout {
             let plan = |intervals: &[Interval]| {
                 let retained = Interval::retained(intervals, instance.len());
-                let schedule = CheckmateSchedule::cheapest(instance, retained);
+                let schedule = schedule_of(instance, retained);
                 fitting(instance, budget, schedule)
             };
             let watch = shared.watch;
@@ -110,7 +110,7 @@ impl LargeGraph<'_> {
         let landscape = CheckmateLandscape::new(instance, budget);
         let retained = &best.schedule.retained;
         let improved = improve(&landscape, retained, &settings, shared)?;
-        let schedule = CheckmateSchedule::cheapest(instance, improved.retained);
+        let schedule = schedule_of(instance, improved.retained);
         let improved = fitting(instance, budget, schedule);
         let improved = improved.filter(|improved| improved.replay.cost < best.replay.cost);
         Some(improved.unwrap_or(best))

@@ -2,9 +2,10 @@
 
 use crate::anneal::{CheckmateLandscape, seek};
 use crate::baselines;
+use crate::waiting::budgets_beside_others;
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate::{self, Replay};
 use remat_search::anneal::{Found, Observer};
 use remat_search::{Patience, Watch};
@@ -81,14 +82,25 @@ pub(crate) fn fitting_baselines(
         n if n <= BITS_UP_TO => (&QUICK[..FOR_LARGE], TIME_SHARE),
         _ => (&QUICK[..FOR_LARGE], 1.0),
     };
-    let run = |name: &str, patience: Patience<'_>| {
+    let run = |name: &str, own_bytes: u64, patience: Patience<'_>| {
         let baseline = baselines::by_name(name)?;
-        let schedule = baseline.run_until(instance, budget_bytes, patience).ok()?;
+        let schedule = baseline.run_until(instance, own_bytes, patience).ok()?;
+        let schedule = match instance.in_flight() {
+            1 => schedule,
+            _ => schedule_of(instance, schedule.retained),
+        };
         let replay = simulate::checkmate(instance, &schedule).ok()?;
         Some(KnownSchedule { schedule, replay })
     };
     let tried: Vec<KnownSchedule> = watch.within(share, |patience| {
-        let tried = names.par_iter().filter_map(|name| run(name, patience));
+        let budgets = budgets_beside_others(instance, budget_bytes);
+        let all = budgets
+            .iter()
+            .flat_map(|own| names.iter().map(move |name| (*own, *name)));
+        let all: Vec<(u64, &str)> = all.collect();
+        let tried = all
+            .par_iter()
+            .filter_map(|(own, name)| run(name, *own, patience));
         tried.collect()
     });
     let fits = |known: &KnownSchedule| known.replay.peak_bytes <= budget_bytes;
@@ -100,7 +112,9 @@ pub(crate) fn fitting_baselines(
             // On smaller graphs it is among the quick ones.
             let has_turn = n > ALL_QUICK_UP_TO && n <= BITS_UP_TO;
             let evicted = || {
-                let found = has_turn.then(|| run("dtr", patience)).flatten();
+                let found = has_turn
+                    .then(|| run("dtr", budget_bytes, patience))
+                    .flatten();
                 found.filter(fits)
             };
             let sought = || sought(instance, budget_bytes, nearest?, watch, patience);
@@ -123,7 +137,7 @@ fn sought(
     let time = watch.left().map(|left| left.mul_f64(SEEK_SHARE));
     let retained = &from.schedule.retained;
     let found = seek(&graph, retained, SEED, time, &Waiter(patience))?;
-    let schedule = CheckmateSchedule::cheapest(instance, found.retained);
+    let schedule = schedule_of(instance, found.retained);
     fitting(instance, budget_bytes, schedule)
 }
 
@@ -133,6 +147,18 @@ struct Waiter<'a>(Patience<'a>);
 impl Observer for Waiter<'_> {
     fn is_over(&self) -> bool {
         self.0.is_over()
+    }
+}
+
+/// The schedule of retained sets. If others wait, it retains no tensor without use: a tensor that is
+/// held to the end of the stage of the wait would count for them.
+pub(super) fn schedule_of(
+    instance: &Instance,
+    retained: impl Into<StageRuns>,
+) -> CheckmateSchedule {
+    match instance.in_flight() {
+        1 => CheckmateSchedule::cheapest(instance, retained),
+        _ => CheckmateSchedule::tightest(instance, retained),
     }
 }
 
@@ -155,6 +181,6 @@ fn replayed(
 ) -> Option<KnownSchedule> {
     // The replay checks the shape of the schedule before its rows are used.
     simulate::checkmate(instance, &schedule).ok()?;
-    let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
+    let schedule = schedule_of(instance, schedule.retained);
     fitting(instance, budget_bytes, schedule)
 }

@@ -17,6 +17,8 @@ const SEARCH_STEPS: u32 = 5;
 const RANGE: f64 = 0.005;
 /// Share of a time limit for all searches together.
 const SEARCH_SHARE: f64 = 0.25;
+/// Time limit from which searches take their share if several micro-batches are in flight.
+const SEVERAL_LIMIT: Duration = Duration::from_secs(20);
 /// Gap at which a search ends: any plan will do.
 const ANY_GAP: f64 = 0.999;
 
@@ -47,6 +49,9 @@ impl LeastBudget {
     /// The least budget by the known strategies, and a bound that needs no search. Strategies that
     /// solve a linear program are left out on large graphs. The listener may end the strategies.
     ///
+    /// Strategies do not know of other micro-batches in flight. If there are some, short searches
+    /// follow.
+    ///
     /// # Errors
     /// [`SolveError`] if a schedule without recomputation cannot be replayed, or no thread starts.
     pub fn known(solvable: &AnySolvable, listener: &dyn Listener) -> Result<Self, SolveError> {
@@ -65,10 +70,18 @@ impl LeastBudget {
         let found = found.map_err(SolveError::Thread)?;
         let plans = found.into_iter().filter_map(|one| one.result.ok());
         let plans = plans.map(|(plan, replay)| (plan, replay.peak_bytes));
-        Ok(LeastBudget {
+        let least = LeastBudget {
             plan: plans.min_by_key(|(_, peak_bytes)| *peak_bytes),
             bound_bytes,
-        })
+        };
+        if solvable.instance().in_flight() == 1 {
+            return Ok(least);
+        }
+        let settings = Settings {
+            time_limit: Some(SEVERAL_LIMIT),
+            ..Settings::default()
+        };
+        least.search(solvable, &settings, listener)
     }
 
     /// The least peak of a known plan, in bytes.

@@ -42,6 +42,14 @@ impl Peaks {
         all
     }
 
+    pub fn capacity(&self) -> f64 {
+        self.capacity
+    }
+
+    pub fn set_capacity(&mut self, capacity: f64) {
+        self.capacity = capacity;
+    }
+
     #[inline]
     pub fn at(&self, stage: usize) -> f64 {
         self.own[stage] + self.blocks[stage / BLOCK].shift

@@ -135,7 +135,7 @@ pub(super) fn evaluate(
     let mut bytes = held_bytes;
     let (mut cost, mut peak) = (0.0, held_bytes);
     let again = scratch.computed[1..].iter().map(|c| c.0 as usize);
-    let never = graph.never_bytes(again);
+    let never = graph.never_bytes(asked.stage, again);
     for &(k, freed) in scratch.computed[1..].iter().rev() {
         let k = k as usize;
         bytes += graph.bytes[k];

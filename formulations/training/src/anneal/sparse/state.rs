@@ -69,6 +69,7 @@ impl<'g> SparseState<'g> {
             sum
         });
         state.held = Peaks::new(held.collect(), f64::INFINITY);
+        let capacity = graph.capacity_beside(|t| state.held.at(t));
         let mut peaks = Vec::with_capacity(n);
         for t in 0..n {
             let value = state.stage(t, None, 0.0);
@@ -76,7 +77,7 @@ impl<'g> SparseState<'g> {
             peaks.push(value.1);
             state.note_touched(t);
         }
-        state.peaks = Peaks::new(peaks, graph.capacity);
+        state.peaks = Peaks::new(peaks, capacity);
         state.total_excess = state.peaks.total_excess();
         state
     }
@@ -150,12 +151,12 @@ impl<'g> SparseState<'g> {
     /// of nodes.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let shift = self.graph.shift(flip);
+        let (shift, waiting) = (self.graph.shift(flip), self.graph.waiting_shift(flip));
         let mut delta = Delta::default();
         let mut change = |state: &mut Self, t: usize, shift: f64| {
             let (cost, peak) = state.stage(t, Some(flip), shift);
             delta.cost += cost - state.cost[t];
-            let more = state.peaks.over(peak) - state.peaks.excess(t);
+            let more = state.peaks.over(peak + waiting) - state.peaks.excess(t);
             delta.excess += state.peaks.weight(t) * more;
             cost.is_finite()
         };
@@ -167,11 +168,15 @@ impl<'g> SparseState<'g> {
             let next = self.touches[i]
                 .get(at)
                 .map_or(to, |s| (*s as usize).min(to));
-            moved += self.peaks.weighted_change(t..next, shift);
+            moved += self.peaks.weighted_change(t..next, shift + waiting);
             if next < to {
                 is_finite = change(self, next, shift);
             }
             (t, at) = (next + 1, at + 1);
+        }
+        if waiting != 0.0 && is_finite {
+            moved += self.peaks.weighted_change(0..from - 1, waiting);
+            moved += (self.peaks).weighted_change(to + 1..self.graph.n, waiting);
         }
         delta.excess += moved;
         delta
@@ -180,9 +185,10 @@ impl<'g> SparseState<'g> {
     /// Carries out a flip.
     pub fn apply(&mut self, flip: Flip) {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let shift = self.graph.shift(flip);
+        let (shift, waiting) = (self.graph.shift(flip), self.graph.waiting_shift(flip));
         self.hold(flip);
         self.held.shift(from..to + 1, shift);
+        (self.peaks).set_capacity(self.peaks.capacity() - waiting);
         // Stages that touch the tensor may change.
         let inside = self.touches[i].iter().map(|t| *t as usize);
         let inside: Vec<usize> = inside.filter(|t| (from..to).contains(t)).collect();
@@ -193,6 +199,9 @@ impl<'g> SparseState<'g> {
             self.peaks.shift(t..next, shift);
             self.refresh(next);
             t = next + 1;
+        }
+        if waiting != 0.0 {
+            self.total_excess = self.peaks.total_excess();
         }
     }
 
@@ -291,6 +300,10 @@ impl RetainedSets for SparseState<'_> {
 
     fn peak(&self, stage: usize) -> f64 {
         self.peaks.at(stage)
+    }
+
+    fn capacity(&self) -> f64 {
+        self.peaks.capacity()
     }
 
     fn last_kept(&self, tensor: usize, stage: usize) -> usize {

@@ -24,8 +24,10 @@ impl Lives for CheckmateGraph {
     fn sizes(&self) -> Sizes {
         let workspace = |i: usize| self.workspace[i].max(self.workspace_again[i]);
         let n = self.len();
+        // Terms of waiting micro-batches count bytes up to so many times.
+        let copies = self.waiting.map_or(1.0, |wait| wait.others as f64);
         Sizes {
-            bytes: self.bytes.iter().sum::<u64>() as f64,
+            bytes: self.bytes.iter().sum::<u64>() as f64 * copies,
             workspace: (0..n).map(workspace).sum::<u64>() as f64,
             counts: (n * n) as f64,
         }
@@ -182,7 +184,7 @@ struct Stand<'a, T> {
 impl<T: Number> Stand<'_, T> {
     /// Payment for a tensor that is there at all events before one.
     fn bytes_before(&self, stage: u32, node: u32) -> T {
-        let bytes = |gauge: u32| self.graph.gauges[gauge as usize].bytes[self.node as usize] as i64;
+        let bytes = |gauge: u32| self.graph.sizes_of(gauge)[self.node as usize] as i64;
         self.prices.bytes_before(stage, node, bytes)
     }
 

@@ -8,8 +8,13 @@
 //! So the recomputation of `k` is one item with the size of all that `k` needs, and its inputs are
 //! no items. If `k` is not recomputed, the row only says that the others fit, so it holds at every
 //! schedule.
+//!
+//! With several micro-batches in flight, a tensor is there at the wait or not as well, and then
+//! takes the copies of the others: an item of its own, since the memory row is a knapsack over both.
+//! Tensors that are at the wait in every schedule take their copies from the room.
 
 use super::{CheckmateGraph, IntervalPoint, Row};
+use crate::life::Stretch;
 use remat_solver::price::cover::{Cover, CoverItem, VIOLATION, separate};
 
 /// Covers are sought at events with at least this share of the capacity in use.
@@ -34,7 +39,8 @@ pub struct EventCover {
     pub stage: u32,
     /// The node whose turn it is.
     pub node: u32,
-    /// Cover of the tensors that count when they are there.
+    /// Cover of the tensors that count when they are there; those that wait are numbered behind all
+    /// others.
     pub cover: Cover,
     /// Additional weight if the node is recomputed: it has its inputs then, which do not count
     /// themselves.
@@ -54,6 +60,7 @@ impl IntervalPoint {
     pub fn violated_covers(&self, graph: &CheckmateGraph) -> Vec<Row> {
         let mut found: Vec<(f64, Row)> = Vec::new();
         let mut there = vec![0.0; graph.len()];
+        let (waits, waiting) = self.waiting_items(graph);
         let [least, most] = MOMENTS;
         let count = (ITEMS / graph.len()).clamp(least, most);
         let full = self.full(graph).take(count);
@@ -65,7 +72,9 @@ impl IntervalPoint {
                     there[c.node as usize] += x;
                 }
             }
-            let (items, room) = knapsack(graph, moment, &there);
+            let (mut items, room) = knapsack(graph, moment, &there);
+            items.extend_from_slice(&waits);
+            let room = room.saturating_sub(waiting);
             let Some((share, mut cover)) = separate(&items, room, VIOLATION) else {
                 continue;
             };
@@ -81,6 +90,30 @@ impl IntervalPoint {
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         found.truncate(LIMIT);
         found.into_iter().map(|f| f.1).collect()
+    }
+
+    /// Tensors that may wait, and the bytes of those that wait in every schedule.
+    fn waiting_items(&self, graph: &CheckmateGraph) -> (Vec<CoverItem>, u64) {
+        let Some((wait, event)) = graph.waiting.zip(graph.wait_event()) else {
+            return (Vec::new(), 0);
+        };
+        let mut value = vec![0.0; graph.len()];
+        for (c, x) in self.intervals.iter().filter(|(c, _)| c.is_at(graph, event)) {
+            value[c.node as usize] += x;
+        }
+        let bytes = |i: u32| graph.gauges[0].waiting[i as usize];
+        let may_wait = |i: &u32| graph.last_stage[*i as usize] > wait.stage && bytes(*i) > 0;
+        let (again, always): (Vec<u32>, Vec<u32>) = (0..wait.stage)
+            .filter(may_wait)
+            .partition(|i| graph.recomputable[*i as usize]);
+        let is_read = |i: &u32| graph.users[*i as usize].last() > Some(&wait.stage);
+        let item = |i: u32| CoverItem {
+            name: graph.len() as u32 + i,
+            bytes: bytes(i),
+            value: value[i as usize],
+        };
+        let taken = always.iter().copied().filter(is_read).map(bytes).sum();
+        (again.into_iter().map(item).collect(), taken)
     }
 
     /// Events that are full.

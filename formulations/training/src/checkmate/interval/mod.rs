@@ -23,6 +23,9 @@
 //!                <=  capacity - need_j - g
 //! ```
 //!
+//! With `k` micro-batches in flight, rows of memory, rounded or not, and path memory cuts have
+//! `(k - 1) m_i` more for each interval that covers the wait ([`Waiting`](crate::waiting::Waiting)).
+//!
 //! A class of plans ([`ClassRules`](remat_instances::ClassRules)) has further rows (`class`).
 //!
 //! All rows except needs are added lazily. The last one is stronger than in the compact form: a
@@ -165,7 +168,7 @@ impl Stretch for Interval {
 
     #[inline]
     fn bytes(&self, graph: &CheckmateGraph, gauge: u32) -> i64 {
-        graph.gauges[gauge as usize].bytes[self.node as usize] as i64
+        graph.sizes_of(gauge)[self.node as usize] as i64
     }
 
     fn workspace(&self, graph: &CheckmateGraph) -> i64 {

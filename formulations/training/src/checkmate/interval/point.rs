@@ -6,6 +6,7 @@ use crate::checkmate::path_cuts::{
     FractionalPoint, MemoryCandidate, PathCut, PathMemoryCut, PointBuilder, SeparationSettings,
     walk_memory,
 };
+use crate::life::Stretch;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, StageRuns};
 
 /// Intervals with their values.
@@ -96,6 +97,16 @@ impl IntervalPoint {
         found
     }
 
+    /// Bytes of other micro-batches that wait, by a gauge.
+    pub fn waiting_bytes(&self, graph: &CheckmateGraph, gauge: u32) -> f64 {
+        let Some(wait) = graph.wait_event() else {
+            return 0.0;
+        };
+        let sizes = &graph.gauges[gauge as usize].waiting;
+        let there = self.intervals.iter().filter(|(c, _)| c.is_at(graph, wait));
+        there.map(|(c, x)| sizes[c.node as usize] as f64 * x).sum()
+    }
+
     /// Events at which the memory, measured by a gauge, exceeds `limit_bytes`, worst first, at most
     /// `per_stage` in a stage, without `known` rows.
     pub fn violated_memory(
@@ -125,7 +136,7 @@ impl IntervalPoint {
         let mut changes = changes.into_iter().peekable();
         let mut scratch = scratch.into_iter().peekable();
         let mut found: Vec<(f64, u32, u32)> = Vec::new();
-        let mut load = 0.0;
+        let mut load = self.waiting_bytes(graph, gauge);
         let mut stage = Vec::new();
         for t in 0..n as u32 {
             stage.clear();
@@ -176,12 +187,13 @@ impl IntervalPoint {
     }
 
     /// The cut with the tensors that stay through its window most, and its violation as a share of
-    /// `need_j`.
+    /// `need_j`. `capacity` are the bytes beside other micro-batches that wait.
     fn memory_cut(
         &self,
         graph: &CheckmateGraph,
         path: PathCut,
         held: f64,
+        capacity: f64,
         tensors: &[std::ops::Range<usize>],
     ) -> (f64, PathMemoryCut) {
         let n = graph.len();
@@ -248,7 +260,7 @@ impl IntervalPoint {
         }
         companions.sort_unstable();
         let need = graph.need_bytes(j as usize) as f64;
-        let room = graph.capacity as f64 - other_bytes as f64;
+        let room = capacity - other_bytes as f64;
         let share = (load + need * (1.0 - held) - room) / need.max(1.0);
         (
             share,
@@ -270,7 +282,8 @@ impl IntervalPoint {
         let tensors = self.by_tensor(graph);
         let point = self.fractional(graph);
         let mut found = Vec::new();
-        let mut candidates = walk_memory(graph, &point, settings);
+        let capacity = graph.capacity as f64 - self.waiting_bytes(graph, 0);
+        let mut candidates = walk_memory(graph, &point, capacity, settings);
         candidates.sort_by(|a, b| {
             let order = b.share.total_cmp(&a.share);
             order.then_with(|| a.path.cmp(&b.path))
@@ -278,7 +291,7 @@ impl IntervalPoint {
         candidates.truncate(CANDIDATES.saturating_mul(settings.resource_cut_limit));
         for candidate in candidates {
             let MemoryCandidate { path, held, .. } = candidate;
-            let (share, cut) = self.memory_cut(graph, path, held, &tensors);
+            let (share, cut) = self.memory_cut(graph, path, held, capacity, &tensors);
             if share > settings.violation {
                 found.push((share, cut));
             }

@@ -3,7 +3,7 @@
 use super::{Branch, CheckmateGraph, Interval, IntervalPoint, Quantity, Row, open_quantities};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
-use crate::life::{self, Exclusions, Extent, Group};
+use crate::life::{self, Atom, Exclusions, Extent, Group};
 use remat_instances::instance::Instance;
 use remat_lp::ModelError;
 use remat_solver::price::{
@@ -130,15 +130,15 @@ impl Rows for CheckmateGraph {
     }
 
     fn parts(&self, row: &Row, note: &mut dyn FnMut(usize, ())) {
-        if let Row::Memory { stage, .. } = row {
-            let alive = |i: &u32| self.last_stage[*i as usize] >= *stage;
-            (0..=*stage)
-                .filter(alive)
-                .for_each(|i| note(i as usize, ()));
-            return;
-        }
         let mut tensors = Vec::new();
-        row.terms(self, None, |term| tensors.extend(term.node()));
+        row.terms(self, None, |term| match term.atom {
+            Atom::Bytes { moment, .. } => {
+                let stage = moment / self.len() as u32;
+                let alive = |i: &u32| self.last_stage[*i as usize] >= stage;
+                tensors.extend((0..=stage).filter(alive));
+            }
+            _ => tensors.extend(term.node()),
+        });
         tensors.sort_unstable();
         tensors.dedup();
         tensors.into_iter().for_each(|i| note(i as usize, ()));

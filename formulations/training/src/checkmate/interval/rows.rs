@@ -87,6 +87,7 @@ impl Row {
                     },
                     coefficient: 1,
                 });
+                graph.waiting_term(*gauge).map(&mut note);
                 if stage > node && is_named(node) {
                     let (k, gauge) = (*node as usize, &graph.gauges[*gauge as usize]);
                     let scratch = gauge.working_again[k] as i64 - gauge.bytes[k] as i64;
@@ -101,7 +102,19 @@ impl Row {
                 }
                 let e = event(n, at.stage, at.node);
                 for (k, weight) in part(&at.cover.weights, of, |w| w.0) {
-                    note(Term::at(*k, e, -i64::from(*weight)));
+                    if (*k as usize) < n {
+                        note(Term::at(*k, e, -i64::from(*weight)));
+                    }
+                }
+                // Tensors that wait are numbered behind all others.
+                let Some(wait) = graph.wait_event() else {
+                    return;
+                };
+                let behind = n as u32;
+                for (k, weight) in part(&at.cover.weights, of.map(|of| of + behind), |w| w.0) {
+                    if *k >= behind {
+                        note(Term::at(*k - behind, wait, -i64::from(*weight)));
+                    }
                 }
             }
             Row::Path(cut) => {
@@ -122,6 +135,7 @@ impl Row {
                 for &(t, k) in cut.companions.iter().filter(|g| is_named(&g.1)) {
                     note(Term::at(k, event(n, t, j), bytes(k)));
                 }
+                graph.waiting_term(0).map(&mut note);
                 let need = graph.need_bytes(j as usize) as i64;
                 for k in cut.path.path.iter().copied().filter(is_named) {
                     note(Term::crosses(k, a, -need));

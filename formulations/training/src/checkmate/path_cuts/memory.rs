@@ -16,13 +16,14 @@ pub struct MemoryCandidate {
     pub share: f64,
 }
 
-/// For every need and every node on its walk, the window in which memory looks tightest. The bytes
-/// that stay are estimated from `S[b,k]` less the recomputations in the window. This is an
-/// overestimate for tensors that are read for the last time early in stage `b`; the caller computes
-/// the cut itself.
+/// For every need and every node on its walk, the window in which memory looks tightest, with so
+/// many bytes as the capacity. The bytes that stay are estimated from `S[b,k]` less the
+/// recomputations in the window. This is an overestimate for tensors that are read for the last
+/// time early in stage `b`; the caller computes the cut itself.
 pub fn walk_memory(
     graph: &CheckmateGraph,
     point: &FractionalPoint,
+    capacity: f64,
     settings: &SeparationSettings,
 ) -> Vec<MemoryCandidate> {
     let n = graph.len();
@@ -46,7 +47,7 @@ pub fn walk_memory(
         for &b in &graph.users[q] {
             let b = b as usize;
             let most = note_starts(graph, &walk, b, stop, &mut starts);
-            if kept[b] + gradients[b] + most <= graph.capacity as f64 {
+            if kept[b] + gradients[b] + most <= capacity {
                 continue;
             }
             stays.end_at(b);
@@ -64,7 +65,7 @@ pub fn walk_memory(
                 let need = (graph.need_bytes(j) as f64).max(1.0);
                 let least = slot.0 * need;
                 let load = stays.sum + start.bytes + beside;
-                let over = load - graph.capacity as f64;
+                let over = load - capacity;
                 if over <= least {
                     continue;
                 }

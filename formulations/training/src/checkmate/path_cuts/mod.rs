@@ -31,6 +31,10 @@
 //! `- sum_t sum_{k in G_t} m_k (1 - covers_k(t,j))`. It needs `covers`, which only the interval
 //! form has. The compact form takes the gradients that its space keeps, for which it is constant.
 //!
+//! With `k` micro-batches in flight, the others hold `(k - 1) saved` bytes at every event, so also
+//! at the moment in which `j` is computed: the left side gets `(k - 1) saved`, which is linear in
+//! the columns that cover the wait.
+//!
 //! Separation is a shortest path: for fixed `q`, walk backwards from `q` through the inputs with
 //! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is near
 //! one. Prefix sums of `R` give the rest. `d` does not depend on `b`, so one walk serves all
@@ -131,7 +135,23 @@ impl PathMemoryCut {
         let held = |p: &&u32| schedule.retained.get(a, **p as usize);
         let held = self.path.path.iter().filter(held).count() as i128;
         let need = i128::from(graph.need_bytes(self.path.source() as usize));
-        i128::from(graph.capacity) - i128::from(self.other_bytes) - staying - need * (1 - held)
+        let waits = |wait: &u32, k: usize| schedule.retained.get(*wait as usize + 1, k);
+        let waiting = graph
+            .waiting
+            .map(|w| w.stage)
+            .filter(|w| (*w as usize) + 1 < n);
+        let waiting: u64 = waiting.map_or(0, |wait| {
+            let sizes = graph.gauges[0].waiting.iter().enumerate();
+            sizes
+                .filter(|(k, _)| waits(&wait, *k))
+                .map(|(_, bytes)| bytes)
+                .sum()
+        });
+        i128::from(graph.capacity)
+            - i128::from(waiting)
+            - i128::from(self.other_bytes)
+            - staying
+            - need * (1 - held)
     }
 }
 

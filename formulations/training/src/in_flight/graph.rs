@@ -1,17 +1,19 @@
-//! The graph of a step with a limit on what it keeps between its two passes.
+//! The graph of a step with a wait node between its two passes.
 
 use remat_instances::Semantics;
 use remat_instances::instance::{Instance, InstanceData, Node, NodeId, NodeKind, StructureError};
 use remat_instances::plan::{Plan, Step};
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use std::collections::BTreeSet;
 
 /// Name of the node between the two passes.
 const NAME: &str = "wait between the passes";
 
-/// A graph in which a node between forward and backward pass takes memory of its own, so that other
-/// memory there has a limit. It costs nothing, and runs once.
+/// A graph with a node between forward and backward pass that costs nothing and runs once: other
+/// micro-batches wait there ([`Waiting`](crate::waiting::Waiting)). So recomputations before the
+/// wait are told from those behind it.
 #[derive(Clone, Debug)]
-pub(super) struct Bounded {
+pub(super) struct WaitGraph {
     data: InstanceData,
     /// Position of the node.
     at: usize,
@@ -19,12 +21,11 @@ pub(super) struct Bounded {
     beside_bytes: u64,
 }
 
-impl Bounded {
+impl WaitGraph {
     /// The graph of an instance; `None` without a backward pass.
     pub fn of(instance: &Instance, semantics: Semantics) -> Option<Self> {
         let at = instance.backward_start()?.index();
         let mut data = instance.data().clone();
-        data.in_flight = 1;
         let shifted = |id: &mut NodeId| id.0 += u32::from(id.index() >= at);
         for node in &mut data.nodes {
             shift(node, shifted);
@@ -50,28 +51,59 @@ impl Bounded {
             true => fixed_bytes,
             false => instance.static_bytes(),
         };
-        Some(Bounded {
+        Some(WaitGraph {
             data,
             at,
             beside_bytes: fixed + read,
         })
     }
 
-    /// The graph with at most `saved_bytes` between the passes, under a budget in bytes.
+    /// The graph with all micro-batches in flight.
     ///
     /// # Errors
     /// [`StructureError`] for sizes beyond those of an instance.
-    pub fn instance(
-        &self,
-        budget_bytes: u64,
-        saved_bytes: u64,
-    ) -> Result<Instance, StructureError> {
-        let mut data = self.data.clone();
+    pub fn instance(&self) -> Result<Instance, StructureError> {
+        Instance::new(self.data.clone())
+    }
+
+    /// The graph with one micro-batch in flight and at most `saved_bytes` between the passes, under
+    /// a budget in bytes: the wait node takes the other memory.
+    ///
+    /// # Errors
+    /// [`StructureError`] for sizes beyond those of an instance.
+    pub fn bounded(&self, budget_bytes: u64, saved_bytes: u64) -> Result<Instance, StructureError> {
+        let mut data = InstanceData {
+            in_flight: 1,
+            ..self.data.clone()
+        };
         let rest = budget_bytes.saturating_sub(self.beside_bytes);
         let taken = rest.saturating_sub(saved_bytes) as i64;
         let way = &mut data.nodes[self.at].implementations[0];
         (way.workspace_bytes, way.recompute_workspace_bytes) = (taken, taken);
         Instance::new(data)
+    }
+
+    /// The schedule of the graph that waits as soon as the backward pass of a schedule of the step
+    /// begins; recomputations of that stage come behind the wait.
+    pub fn schedule(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
+        let n = self.data.nodes.len();
+        let at = self.at;
+        let [mut computed, mut retained] = [(); 2].map(|()| StageRuns::new(n, n));
+        computed.fill(at, at, at);
+        for (node, own) in (0..n).filter(|i| *i != at).enumerate() {
+            for [first, last] in schedule.retained.runs(node) {
+                let (first, last) = (*first as usize, *last as usize);
+                let behind = [usize::from(first > at), usize::from(last >= at)];
+                retained.fill(own, first + behind[0], last + behind[1]);
+            }
+            for [first, last] in schedule.computed.runs(node) {
+                for stage in *first as usize..=*last as usize {
+                    let stage = stage + usize::from(stage >= at);
+                    computed.fill(own, stage, stage);
+                }
+            }
+        }
+        CheckmateSchedule { computed, retained }
     }
 
     /// The plan of the step itself, from a plan of the graph.
