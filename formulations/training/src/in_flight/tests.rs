@@ -1,6 +1,7 @@
 //! Plans with several micro-batches in flight, against all schedules of small graphs.
 
 use super::graph::WaitGraph;
+use crate::anneal::{CheckmateLandscape, improve};
 use crate::checkmate::CheckmateGraph;
 use crate::checkmate::interval::Interval;
 use crate::life::Stretch;
@@ -10,6 +11,7 @@ use crate::{AnyFormulation, Budget, Settings, zoo};
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_instances::simulate;
+use remat_search::anneal::{Landscape, StretchSettings, Walk, Xoshiro256};
 use remat_search::{Solvable, Status};
 use remat_solver::price::{Incumbents, Root, RootSettings};
 use std::sync::Arc;
@@ -227,6 +229,68 @@ fn no_row_of_the_relaxation_excludes_a_schedule_that_fits() {
     }
     println!("{rows} rows, {waiting} of memory checked, {closed} bounds closed");
     assert!(rows >= 500 && waiting >= 500 && closed >= 20);
+}
+
+/// Flips of tensors at the wait move the capacity of all stages.
+#[test]
+fn annealing_counts_what_waits() {
+    let mut draw = Draw(5);
+    let (mut fitting, mut others) = (0, 0);
+    for round in 0..40 {
+        let instance = graph(&mut draw, 5, 2 + round % 3);
+        let step = WaitGraph::of(&instance, CheckmateGraph::SEMANTICS).expect("a backward pass");
+        let own = step.instance().expect("a graph");
+        let all = CheckmateSchedule::checkpoint_all(&own);
+        let peak = simulate::checkmate(&own, &all)
+            .expect("a replay")
+            .peak_bytes;
+        let budget = peak * u64::from(5 + round % 4) / 9;
+        let landscape = CheckmateLandscape::new(&own, budget);
+        let mut walk = landscape.walk(&all.retained.to_bits());
+        let mut random = Xoshiro256::new(u64::from(round), 0);
+        for number in 0..60 {
+            let Some(flip) = walk.anywhere(&mut random) else {
+                continue;
+            };
+            let (before, delta) = (walk.excess(), walk.evaluate(flip));
+            walk.try_out(flip);
+            assert_eq!(
+                walk.excess(),
+                before + delta.excess,
+                "round {round}, {number}"
+            );
+            walk.take_back(flip);
+            assert_eq!(walk.excess(), before, "round {round}, {number}");
+            walk.apply(flip);
+            let retained = walk.retained();
+            let anew = landscape.walk(&retained);
+            assert_eq!((anew.excess(), anew.cost()), (walk.excess(), walk.cost()));
+            if walk.excess() > 0.0 {
+                others += 1;
+                continue;
+            }
+            fitting += 1;
+            let peak = |schedule: &CheckmateSchedule| {
+                let replay = simulate::checkmate(&own, schedule).expect("a replay");
+                replay.peak_bytes
+            };
+            let schedule = CheckmateSchedule::tightest(&own, retained);
+            assert!(peak(&schedule) <= budget, "round {round}, {number}");
+            if number % 8 == 0 {
+                let settings = StretchSettings {
+                    seed: 1,
+                    rounds: 1,
+                    time: None,
+                    target: 0,
+                };
+                let found = improve(&landscape, &schedule.retained, &settings, &());
+                let found = found.expect("sets that fit stay within the budget");
+                let schedule = CheckmateSchedule::tightest(&own, found.retained);
+                assert!(peak(&schedule) <= budget, "round {round}, {number}");
+            }
+        }
+    }
+    assert!(fitting >= 200 && others >= 200, "{fitting} {others}");
 }
 
 #[test]
