@@ -24,11 +24,12 @@ names them (`resident`), and otherwise the fixed memory of the whole graph.";
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  remat-bb pipeline 'zoo:llama?optimizer=adamw' --stages 4 --microbatches 16 --budget 60GiB --time-limit 1m --out pipeline.json
-  remat-bb pipeline graph.json --stages 8 --microbatches 32 --schedule gpipe --budget 40GiB --link 50GB/s
-  remat-bb pipeline zoo:gpt2 --stages 2 --microbatches 8 --budget 6GiB,8GiB --speed 1,1.5 --json
-  remat-bb verify 'zoo:llama?optimizer=adamw' pipeline.json
-  remat-bb show 'zoo:llama?optimizer=adamw' pipeline.json --svg-schedule passes.svg --svg-memory memory.svg
+  remat-bb pipeline 'zoo:llama?optimizer=adamw' -s 4 -m 16 --budget 60GiB --time-limit 1m
+  remat-bb pipeline graph.json -s 8 -m 32 --schedule gpipe --budget 40GiB --link 50GB/s
+  remat-bb pipeline zoo:gpt2 -s 2 -m 8 --budget 6GiB,8GiB --speed 1,1.5 --json
+  remat-bb pipeline 'zoo:llama?layers=4' -s 2 -m 8 --budget 3GiB --out pipeline.json
+  remat-bb verify 'zoo:llama?layers=4' pipeline.json
+  remat-bb show 'zoo:llama?layers=4' pipeline.json --svg-schedule passes.svg
 
 `remat-bb schema pipeline` describes the object that --json prints.
 

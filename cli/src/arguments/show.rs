@@ -26,7 +26,7 @@ Examples:
   remat-bb show zoo:resnet50 plan.json --statements | less
   remat-bb show zoo:resnet18 placed.json --svg-addresses addresses.svg
   remat-bb show lives.csv
-  remat-bb show zoo:gpt2 pipeline.json --svg-schedule passes.svg --svg-memory memory.svg
+  remat-bb show zoo:gpt2 pipeline.json --svg-schedule passes.svg
 
 Percentages, also of a budget, refer to the step without recomputation. It runs each node once, under checkmate by its first \
 implementation, under monet in its cheapest way.
