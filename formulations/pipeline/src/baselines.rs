@@ -167,7 +167,7 @@ fn solved(
         }),
         None => Err(match solution.infeasible_because {
             Some(_) => "proven: no plan fits".into(),
-            None => "no plan in time".into(),
+            None => "no plan within the limits".into(),
         }),
     })
 }

@@ -113,6 +113,7 @@ fn failure(error: PipelineError) -> Failure {
         PipelineError::NoPosition(_) => "name forward nodes between which no gradient goes ahead",
         PipelineError::NoTime(_) => "leave out --link, or give costs in ns, us, ms or s",
         PipelineError::Devices { .. } => "give one value, or one for each device",
+        PipelineError::Count(_) => "give counts that the schedule allows",
         _ => "report this as a defect, with the command line",
     };
     let problem = match &error {

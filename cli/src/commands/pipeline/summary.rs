@@ -27,7 +27,7 @@ pub(super) fn summary(
     let verdict = match (solution.status, &solution.infeasible_because) {
         (Status::Infeasible, Some(because)) => because.clone(),
         (Status::Optimal, _) => "proven best within the gap".into(),
-        (Status::Limit, _) => "no pipeline was found in time; one may exist".into(),
+        (Status::Limit, _) => "no pipeline was found within the limits; one may exist".into(),
         (Status::Interrupted, _) => "interrupted".into(),
         _ => "a pipeline was found; a faster one may exist".into(),
     };
