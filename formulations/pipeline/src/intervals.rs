@@ -16,6 +16,8 @@ pub(crate) struct Intervals<'s, 'a> {
     before: Vec<u64>,
     /// Fixed memory of each interval in bytes, at `i * points + j`.
     fixed: Vec<u64>,
+    /// Fixed memory of every device in bytes, which is part of that.
+    pub everywhere: u64,
     /// Sends at each point.
     pub sends: Vec<CutTime>,
 }
@@ -64,6 +66,7 @@ impl<'s, 'a> Intervals<'s, 'a> {
             before: positions.iter().map(|&p| sums[p as usize]).collect(),
             split,
             fixed,
+            everywhere: memory.everywhere(),
             sends,
             positions,
         })

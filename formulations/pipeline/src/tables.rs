@@ -19,7 +19,7 @@ pub(crate) struct Program {
     pub devices: Vec<Device>,
     /// Micro-batches in flight on each stage.
     pub in_flight: Vec<u32>,
-    /// Times that the fixed memory of a stage is on its device.
+    /// Times that the fixed memory of a stage's own nodes is on its device.
     pub copies: u64,
     /// Weight of the slowest stage in the objective.
     pub steps: u64,
@@ -114,7 +114,9 @@ impl<'s, 'a> Tables<'s, 'a> {
 
     /// Memory beside fixed memory in bytes; `None` if the latter alone does not fit.
     fn capacity(&self, device: &Device, i: usize, j: usize) -> Option<u64> {
-        let fixed = self.intervals.fixed_bytes(i, j).checked_mul(self.copies)?;
+        let everywhere = self.intervals.everywhere;
+        let own = self.intervals.fixed_bytes(i, j) - everywhere;
+        let fixed = everywhere.checked_add(own.checked_mul(self.copies)?)?;
         device.budget_bytes.checked_sub(fixed)
     }
 

@@ -47,6 +47,11 @@ impl FixedMemory {
         }
     }
 
+    /// Bytes of every device, whatever its stages are.
+    pub fn everywhere(&self) -> u64 {
+        self.everywhere
+    }
+
     /// Bytes of a device with stages of these positions.
     pub fn bytes(&self, ranges: &[Range<u32>]) -> u64 {
         let mut seen = vec![false; self.names];
