@@ -3,17 +3,16 @@ sharded without one, which is told."""
 
 import copy
 import os
-import socket
 import warnings
 from pathlib import Path
 
 import pytest
 import torch
 from models import Mlp
+from processes import on_each
 from torch import distributed
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.multiprocessing import spawn
 from torch.nn.parallel import DistributedDataParallel
 
 import remat_bb.torch as rt
@@ -95,10 +94,7 @@ def shard(rank: int, port: int, folder: str) -> None:
 
 def both(run, folder: Path, *arguments: str) -> list[dict]:
     """What the two processes have found."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    spawn(run, (port, str(folder), *arguments), nprocs=2)
+    on_each(2, run, str(folder), *arguments)
     return [torch.load(folder / str(rank)) for rank in (0, 1)]
 
 

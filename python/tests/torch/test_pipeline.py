@@ -5,13 +5,12 @@ import gc
 import itertools
 import os
 import random
-import socket
 from pathlib import Path
 
 import pytest
 import torch
+from processes import on_each
 from torch import distributed, nn
-from torch.multiprocessing import spawn
 
 import remat_bb
 import remat_bb.torch as rt
@@ -194,11 +193,8 @@ def steps(kind: type[nn.Module], rank: int, devices: int, options: dict) -> dict
 @needs_gloo
 @pytest.mark.parametrize("case", CASES)
 def test_steps_on_several_processes(tmp_path, case):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     devices = CASES[case][1]
-    spawn(process, (port, str(tmp_path), case), nprocs=devices)
+    on_each(devices, process, str(tmp_path), case)
     ranks = [torch.load(tmp_path / str(rank)) for rank in range(devices)]
     for found in zip(*ranks, strict=True):
         print(found[0]["report"])
