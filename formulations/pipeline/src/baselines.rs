@@ -254,7 +254,7 @@ fn cuts_by(
     let table = Measured::new(&coarse, rule, borders)?;
     let outer = Outer {
         stages: pipeline.schedule.stages(),
-        points: &table.sends,
+        points: table.sends(),
         steps: match by_memory {
             true => 1 << 20,
             false => u64::from(pipeline.schedule.microbatches() - 1),

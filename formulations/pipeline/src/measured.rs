@@ -1,5 +1,6 @@
 //! Time and memory of all intervals under a rule of recomputation.
 
+use crate::intervals::Intervals;
 use crate::layers::crossing;
 use crate::path::{CutTime, IMPOSSIBLE};
 use crate::pipeline::{Pipeline, PipelineError};
@@ -9,14 +10,19 @@ use remat_instances::pipeline::stage::Stage;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
+/// Stages at most this many times as long as the mean are measured: longer ones are never balanced,
+/// and their graphs take long.
+const MULTIPLE: u64 = 3;
+
 /// Intervals measured when they are asked for.
 pub(crate) struct Measured<'p, 's, 'a> {
     pipeline: &'p Pipeline<'s, 'a>,
     rule: StageRule,
-    borders: &'p [u32],
-    positions: Vec<u32>,
-    fixed: Vec<Vec<u64>>,
-    pub sends: Vec<CutTime>,
+    /// Names of the nodes whose outputs cross between layers.
+    crossing: BTreeSet<&'s str>,
+    /// Cost without recomputation above which an interval is left out.
+    limit: u64,
+    intervals: Intervals<'s, 'a>,
     /// Time and peak by stage kind and interval.
     known: RefCell<HashMap<Key, (u64, u64)>>,
 }
@@ -28,33 +34,30 @@ impl<'p, 's, 'a> Measured<'p, 's, 'a> {
     pub fn new(
         pipeline: &'p Pipeline<'s, 'a>,
         rule: StageRule,
-        borders: &'p [u32],
+        borders: &[u32],
     ) -> Result<Self, PipelineError> {
         let intervals = pipeline.intervals()?;
-        let count = intervals.points();
-        let fixed = (0..count).map(|i| {
-            let list = (0..count).map(|j| {
-                if j > i {
-                    intervals.fixed_bytes(i, j)
-                } else {
-                    0
-                }
-            });
-            list.collect()
-        });
+        let whole = intervals.base_cost(0, intervals.points() - 1);
         Ok(Measured {
             pipeline,
             rule,
-            borders,
-            fixed: fixed.collect(),
-            sends: intervals.sends.clone(),
-            positions: intervals.positions,
+            crossing: crossing(pipeline.split, borders),
+            limit: MULTIPLE * whole / pipeline.schedule.stages() as u64,
+            intervals,
             known: RefCell::default(),
         })
     }
 
+    /// Sends at each point.
+    pub fn sends(&self) -> &[CutTime] {
+        &self.intervals.sends
+    }
+
     /// Time of a stage between two points, [`IMPOSSIBLE`] above the budget; or its memory in bytes.
     pub fn value(&self, stage: usize, i: usize, j: usize, by_memory: bool) -> u64 {
+        if self.intervals.base_cost(i, j) > self.limit {
+            return IMPOSSIBLE;
+        }
         let device = self.pipeline.device_of(stage);
         let in_flight = self.pipeline.schedule.in_flight(stage);
         let key = (device.budget_bytes, device.speed, in_flight, i, j);
@@ -75,15 +78,16 @@ impl<'p, 's, 'a> Measured<'p, 's, 'a> {
 
     fn measured(&self, stage: usize, i: usize, j: usize) -> Option<(u64, u64)> {
         let split = self.pipeline.split;
-        let range = self.positions[i]..self.positions[j];
+        let positions = &self.intervals.positions;
+        let range = positions[i]..positions[j];
         let in_flight = self.pipeline.schedule.in_flight(stage);
         let device = self.pipeline.device_of(stage);
         let of = Stage::of(split, range);
-        let graph: Instance = of.instance(self.fixed[i][j], in_flight, true).ok()?;
-        let names = crossing(split, self.borders);
-        let kept = graph
-            .ids()
-            .filter(|id| names.contains(graph.node(*id).name.as_str()));
+        let graph: Instance = of
+            .instance(self.intervals.fixed_bytes(i, j), in_flight, true)
+            .ok()?;
+        let crosses = |id: &NodeId| self.crossing.contains(graph.node(*id).name.as_str());
+        let kept = graph.ids().filter(crosses);
         let kept: BTreeSet<NodeId> = kept.collect();
         let (_, replay) = self.rule.plan(&graph, &kept, device.budget_bytes)?;
         Some((device.time(replay.cost), replay.peak_bytes))

@@ -8,7 +8,12 @@ use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, Replay};
+use remat_search::Patience;
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Time of all heuristics of a stage.
+const HEURISTICS: Duration = Duration::from_secs(10);
 
 /// A rule of recomputation in a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +73,11 @@ impl StageRule {
             }
             StageRule::Heuristics => {
                 let all = strategies::all().iter().filter(|one| !one.solves_program);
+                let begun = Instant::now();
+                let is_over = || begun.elapsed() > HEURISTICS;
                 let runs = all.filter_map(|one| {
-                    let schedule = one.run(stage, budget_bytes).ok()?;
+                    let patience = Patience::until(&is_over);
+                    let schedule = one.run_until(stage, budget_bytes, patience).ok()?;
                     replayed(stage, &schedule)
                 });
                 let own = [StageRule::Layers, StageRule::Whole, StageRule::Knapsack];
