@@ -3,8 +3,6 @@
 use crate::devices::Devices;
 use crate::intervals::Intervals;
 use crate::path::Outer;
-use crate::solution::PipelineSolution;
-use crate::solve;
 use remat_formulations::SolveError;
 use remat_instances::instance::{HostLink, StructureError};
 use remat_instances::pipeline::arrangement::{Arrangement, Device, NoTime, PipelineReplayError};
@@ -13,7 +11,6 @@ use remat_instances::pipeline::split::Split;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::ReplayError;
-use remat_search::Listener;
 use std::time::Duration;
 
 /// Positions at most, besides both ends.
@@ -243,18 +240,5 @@ impl<'s, 'a> Pipeline<'s, 'a> {
         let pairs: Vec<_> = graphs.iter().map(|(graph, plan)| (graph, plan)).collect();
         let replay = arrangement.replay(&self.devices, None, &pairs)?;
         Ok(replay.peaks.into_iter().max().unwrap_or(0))
-    }
-
-    /// Solves.
-    ///
-    /// # Errors
-    /// [`PipelineError`] of an inner problem. Budgets that no pipeline keeps give a solution without
-    /// a pipeline.
-    pub fn solve(
-        &self,
-        settings: &PipelineSettings,
-        listener: &dyn Listener,
-    ) -> Result<PipelineSolution, PipelineError> {
-        solve::solve(self, settings, listener)
     }
 }

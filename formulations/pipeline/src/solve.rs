@@ -26,29 +26,35 @@ const ATTEMPTS: usize = 4;
 /// Share of the time for these searches; the rest is for the bound.
 const PLAN_SHARE: f64 = 0.6;
 
-/// Solves a pipeline.
-pub(crate) fn solve(
-    pipeline: &Pipeline<'_, '_>,
-    settings: &PipelineSettings,
-    listener: &dyn Listener,
-) -> Result<PipelineSolution, PipelineError> {
-    let begun = Instant::now();
-    let limits = |share: f64| Limits {
-        settings,
-        listener,
-        end: settings
-            .time_limit
-            .map(|limit| begun + limit.mul_f64(share)),
-    };
-    let mut answer = Answered::default();
-    match pipeline.schedule.chunks() {
-        1 => plain(pipeline, limits(1.0), &mut answer)?,
-        _ => {
-            interleaved(pipeline, limits(PLAN_SHARE), &mut answer)?;
-            bound_of_interleaved(pipeline, limits(1.0), &mut answer)?;
+impl Pipeline<'_, '_> {
+    /// Solves.
+    ///
+    /// # Errors
+    /// [`PipelineError`] of an inner problem. Budgets that no pipeline keeps give a solution without
+    /// a pipeline.
+    pub fn solve(
+        &self,
+        settings: &PipelineSettings,
+        listener: &dyn Listener,
+    ) -> Result<PipelineSolution, PipelineError> {
+        let begun = Instant::now();
+        let limits = |share: f64| Limits {
+            settings,
+            listener,
+            end: settings
+                .time_limit
+                .map(|limit| begun + limit.mul_f64(share)),
+        };
+        let mut answer = Answered::default();
+        match self.schedule.chunks() {
+            1 => plain(self, limits(1.0), &mut answer)?,
+            _ => {
+                interleaved(self, limits(PLAN_SHARE), &mut answer)?;
+                bound_of_interleaved(self, limits(1.0), &mut answer)?;
+            }
         }
+        Ok(answer.solution(self, settings, listener, begun.elapsed()))
     }
-    Ok(answer.solution(pipeline, settings, listener, begun.elapsed()))
 }
 
 /// The parts of an answer.
