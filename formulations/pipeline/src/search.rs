@@ -11,8 +11,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time of the first solve of an inner problem in seconds, and the factor of each further one.
+/// Time of the first solve of an inner problem in seconds, for graphs of up to `FIRST_NODES` nodes;
+/// larger ones have more in proportion. The factor of each further solve.
 const FIRST_SECONDS: f64 = 1.0;
+const FIRST_NODES: f64 = 200.0;
 const FURTHER: f64 = 4.0;
 /// Gap of inner problems, as a share of the gap that is asked for.
 const INNER_GAP: f64 = 0.5;
@@ -122,7 +124,8 @@ impl<'p, 's, 'a> Search<'p, 's, 'a> {
         for &class in open {
             let graph = self.tables.classes.instance(class)?;
             let capacity = self.tables.classes.all[class].capacity_bytes;
-            tasks.push((graph, capacity, self.inner(class)));
+            let settings = self.inner(class, graph.len());
+            tasks.push((graph, capacity, settings));
         }
         let limits = self.limits;
         let answers = side_by_side(limits.settings.threads, tasks.len(), |task| {
@@ -148,9 +151,10 @@ impl<'p, 's, 'a> Search<'p, 's, 'a> {
     }
 
     /// Settings of the next solve of a class.
-    fn inner(&self, class: usize) -> Settings {
+    fn inner(&self, class: usize, nodes: usize) -> Settings {
         let solves = self.tables.classes.all[class].solves;
-        let seconds = FIRST_SECONDS * FURTHER.powi(solves as i32);
+        let size = (nodes as f64 / FIRST_NODES).max(1.0);
+        let seconds = FIRST_SECONDS * size * FURTHER.powi(solves as i32);
         let settings = self.limits.settings;
         Settings {
             time_limit: settings
