@@ -180,12 +180,12 @@ fn ruled(
     borders: &[u32],
 ) -> Result<ComparedPipeline, String> {
     let arrangement = Arrangement::new(pipeline.split, pipeline.schedule, cuts.to_vec());
+    let crossing = crossing(pipeline.split, borders);
     let mut graphs = Vec::new();
     for stage in 0..pipeline.schedule.stages() {
         let graph = arrangement.instance(stage, true);
         let graph = graph.map_err(|e| e.problem)?;
-        let budget = pipeline.devices[pipeline.schedule.device_of(stage)].budget_bytes;
-        let crossing = crossing(pipeline.split, borders);
+        let budget = pipeline.device_of(stage).budget_bytes;
         let kept = graph
             .ids()
             .filter(|id| crossing.contains(graph.node(*id).name.as_str()));

@@ -1,36 +1,30 @@
 //! Cuts for several stages on a device: the slowest device counts, not the slowest stage.
 
 use crate::path::{Cuts, IMPOSSIBLE, Outer};
+use remat_instances::pipeline::schedule::Schedule;
+use remat_instances::pipeline::timeline::objective;
 
 /// The objective of an interleaved schedule.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DeviceObjective {
-    pub devices: usize,
-    pub microbatches: u64,
-}
+pub(crate) struct DeviceObjective(pub Schedule);
 
 impl DeviceObjective {
     /// The published objective of some cuts; [`IMPOSSIBLE`] if a stage is.
     pub fn of<T: Fn(usize, usize, usize) -> u64>(&self, outer: &Outer<'_, T>, at: &[usize]) -> u64 {
-        let chunks = (outer.stages / self.devices) as u64;
         let begins = std::iter::once(0).chain(at.iter().copied());
         let ends = at.iter().copied().chain([outer.points.len() - 1]);
-        let mut times = vec![0u64; self.devices];
+        let mut times = vec![0u64; self.0.devices()];
         for (stage, (i, j)) in begins.zip(ends).enumerate() {
             let own = (outer.time)(stage, i, j);
             if own == IMPOSSIBLE {
                 return IMPOSSIBLE;
             }
-            times[stage % self.devices] += own;
+            times[self.0.device_of(stage)] += own;
         }
         let slowest = times.iter().copied().max().unwrap_or(0);
-        let fill = times.iter().sum::<u64>() - slowest;
-        let sent: u64 = at.iter().map(|&p| outer.points[p].sum).sum();
+        let sent = at.iter().map(|&p| outer.points[p].sum).sum();
         let lane = at.iter().map(|&p| outer.points[p].lane).max().unwrap_or(0);
-        slowest
-            + fill.div_ceil(chunks)
-            + sent
-            + (self.microbatches - 1).saturating_mul(slowest.max(lane))
+        objective(&self.0, times.iter().sum(), slowest, (sent, lane))
     }
 
     /// Moves one cut, or two neighbouring cuts together, as long as the objective falls.
@@ -73,6 +67,7 @@ impl DeviceObjective {
 mod tests {
     use super::*;
     use crate::path::CutTime;
+    use remat_instances::pipeline::schedule::ScheduleKind;
 
     #[test]
     fn a_slow_stage_is_paid_by_short_ones_on_its_device() {
@@ -85,10 +80,8 @@ mod tests {
             steps: 1000,
             time: |_: usize, i: usize, j: usize| work[i..j].iter().sum::<u64>(),
         };
-        let objective = DeviceObjective {
-            devices: 2,
-            microbatches: 8,
-        };
+        let schedule = Schedule::new(ScheduleKind::Interleaved(2), 2, 8).unwrap();
+        let objective = DeviceObjective(schedule);
         let start = Cuts {
             at: vec![3, 6, 8],
             objective: 0,

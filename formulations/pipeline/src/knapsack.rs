@@ -7,27 +7,32 @@
 
 use remat_instances::instance::{Instance, NodeId};
 
+/// Tensors that the backward pass reads: the bytes of those that cannot be computed again, and the
+/// others.
+pub(crate) fn across(graph: &Instance) -> (u64, Vec<NodeId>) {
+    let start = graph.backward_start().map_or(graph.len(), NodeId::index);
+    let is_read = |id: &NodeId| {
+        let last = graph.users(*id).last();
+        last.is_some_and(|user| user.index() >= start)
+    };
+    let read = graph.ids().take(start).filter(is_read);
+    let (again, once): (Vec<NodeId>, Vec<NodeId>) = read.partition(|id| graph.may_recompute(*id));
+    let bytes = once.iter().map(|id| graph.node(*id).output_bytes);
+    (bytes.sum(), again)
+}
+
 /// A lower bound on the cost of every plan of a stage within `capacity_bytes`, without fixed
 /// memory; `None` if no plan fits.
 pub(crate) fn bound(graph: &Instance, capacity_bytes: u64) -> Option<u64> {
     let base = graph.base_cost();
-    let start = graph.backward_start().map_or(graph.len(), NodeId::index);
-    let mut room = capacity_bytes / u64::from(graph.in_flight());
-    let mut items: Vec<(u64, u64)> = Vec::new();
-    for id in graph.ids().take(start) {
-        let read = graph
-            .users(id)
-            .last()
-            .is_some_and(|user| user.index() >= start);
-        if !read {
-            continue;
-        }
-        let node = graph.node(id);
-        match graph.may_recompute(id) {
-            true => items.push((node.run_cost(true), node.output_bytes)),
-            false => room = room.checked_sub(node.output_bytes)?,
-        }
-    }
+    let (held, again) = across(graph);
+    let room = capacity_bytes / u64::from(graph.in_flight());
+    let mut room = room.checked_sub(held)?;
+    let item = |id: &NodeId| {
+        let node = graph.node(*id);
+        (node.run_cost(true), node.output_bytes)
+    };
+    let mut items: Vec<(u64, u64)> = again.iter().map(item).collect();
     // The most cost for its bytes first.
     items.sort_by(|a, b| {
         let (left, right) = (

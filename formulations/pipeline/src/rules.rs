@@ -1,5 +1,6 @@
 //! Rules by which training stacks recompute in a stage.
 
+use crate::knapsack::across;
 use remat_formulations::baselines::NotApplicable;
 use remat_formulations::baselines::retention::recompute_at_first_need;
 use remat_formulations::baselines::training::TrainingGraph;
@@ -118,20 +119,10 @@ fn saved(stage: &Instance, keeps: impl Fn(NodeId) -> bool) -> Option<(Plan, Repl
 
 /// Tensors that the backward pass reads, within some bytes: those of most cost for their bytes
 /// first.
-fn knapsack(stage: &Instance, mut room: u64) -> BTreeSet<NodeId> {
-    let start = stage.backward_start().map_or(stage.len(), NodeId::index);
-    let reads = |id: &NodeId| {
-        let last = stage.users(*id).last();
-        id.index() < start && last.is_some_and(|user| user.index() >= start)
-    };
+fn knapsack(stage: &Instance, room: u64) -> BTreeSet<NodeId> {
     let bytes = |id: NodeId| stage.node(id).output_bytes;
-    let mut items: Vec<NodeId> = Vec::new();
-    for id in stage.ids().filter(reads) {
-        match stage.may_recompute(id) {
-            true => items.push(id),
-            false => room = room.saturating_sub(bytes(id)),
-        }
-    }
+    let (held, mut items) = across(stage);
+    let mut room = room.saturating_sub(held);
     let worth = |id: &NodeId| {
         let node = stage.node(*id);
         node.run_cost(true) as f64 / bytes(*id).max(1) as f64

@@ -6,7 +6,7 @@ use crate::path::Cuts;
 use crate::pipeline::{PipelineError, PipelineSettings};
 use crate::tables::{Program, Spot, Tables};
 use remat_formulations::{Effort, Settings, SolveError};
-use remat_search::{Listener, relative_gap};
+use remat_search::{Listener, Unheard, relative_gap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -136,7 +136,7 @@ impl<'p, 's, 'a> Search<'p, 's, 'a> {
                 time_limit: own.map(|own| left.map_or(own, |left| own.min(left))),
                 ..settings.clone()
             };
-            solved(graph, *capacity, settings, &Quiet(limits.listener))
+            solved(graph, *capacity, settings, &Unheard(limits.listener))
         });
         for (&class, answer) in open.iter().zip(answers) {
             let answer: Answer = answer?;
@@ -174,6 +174,9 @@ impl<'p, 's, 'a> Search<'p, 's, 'a> {
 }
 
 /// Results of tasks `0..count` on some threads, in order; 0 for one thread per core.
+///
+/// These are threads of their own: a solve waits for its pool, and a waiting thread of another pool
+/// would begin a further task in the meantime.
 fn side_by_side<T: Send>(
     threads: usize,
     count: usize,
@@ -194,10 +197,11 @@ fn side_by_side<T: Send>(
             }
         }
     };
-    let threads = match threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
+    let threads = Settings {
+        threads,
+        ..Settings::default()
+    }
+    .worker_threads();
     std::thread::scope(|scope| {
         let others = (1..threads.min(count)).map(|_| scope.spawn(work));
         let others: Vec<_> = others.collect();
@@ -211,13 +215,4 @@ fn side_by_side<T: Send>(
     let results = results.into_iter();
     let results = results.filter_map(|result| result.into_inner().unwrap_or_default());
     results.collect()
-}
-
-/// A listener that may interrupt, and hears no progress.
-struct Quiet<'a>(&'a dyn Listener);
-
-impl Listener for Quiet<'_> {
-    fn is_interrupted(&self) -> bool {
-        self.0.is_interrupted()
-    }
 }

@@ -16,6 +16,7 @@ use crate::search::{Found, Limits, Search, Work};
 use crate::solution::{Arranged, PipelineSolution, StagePlan};
 use crate::tables::{Program, Tables};
 use remat_instances::pipeline::arrangement::{Arrangement, Device};
+use remat_instances::pipeline::timeline::objective;
 use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::simulate;
 use remat_search::{Listener, Status, relative_gap};
@@ -93,13 +94,13 @@ impl Answered {
             pipeline.positions.len(),
             pipeline.schedule.stages() - 1
         );
-        let objective = self.best.as_ref().map(|best| best.replay.objective);
+        let known = self.best.as_ref().map(|best| best.replay.objective);
         PipelineSolution {
             schedule: pipeline.schedule,
             devices: pipeline.devices.clone(),
             link: pipeline.link.clone(),
             positions: pipeline.positions.len(),
-            bound: objective.map_or(self.bound, |known| self.bound.min(known)),
+            bound: known.map_or(self.bound, |known| self.bound.min(known)),
             best: self.best,
             status,
             infeasible_because: self.is_infeasible.then_some(because),
@@ -134,8 +135,9 @@ fn plain(
     answer.is_infeasible = bound.is_none();
     answer.bound = bound.unwrap_or(0);
     if let Some(cuts) = cuts {
-        answer.best = Some(arranged(pipeline, &search.tables, &cuts)?);
-        check(pipeline, answer.best.as_ref())?;
+        let found = arranged(pipeline, &search.tables, &cuts)?;
+        check(pipeline, &found)?;
+        answer.best = Some(found);
     }
     Ok(())
 }
@@ -149,6 +151,7 @@ fn interleaved(
     let schedule = &pipeline.schedule;
     let of = |stage: usize| schedule.device_of(stage);
     let chunks = schedule.chunks() as u64;
+    let intervals = pipeline.intervals()?;
     let mut devices = pipeline.devices.clone();
     for _ in 0..ATTEMPTS {
         let stages = 0..schedule.stages();
@@ -160,12 +163,9 @@ fn interleaved(
             copies: chunks,
             steps: chunks * (chunks * u64::from(schedule.microbatches()) - 1),
             sends: true,
-            by_device: Some(DeviceObjective {
-                devices: schedule.devices(),
-                microbatches: u64::from(schedule.microbatches()),
-            }),
+            by_device: Some(DeviceObjective(*schedule)),
         };
-        let mut search = Search::new(pipeline.intervals()?, &program, limits);
+        let mut search = Search::new(intervals.clone(), &program, limits);
         let found = search.run()?;
         answer.count(&search.work);
         let Some(cuts) = found.cuts else { break };
@@ -211,8 +211,7 @@ fn bound_of_interleaved(
         None => answer.is_infeasible = true,
         Some(sum) => {
             let slowest = sum.div_ceil(schedule.devices() as u64);
-            let fill = (sum - slowest).div_ceil(schedule.chunks() as u64);
-            answer.bound = fill + slowest * u64::from(schedule.microbatches());
+            answer.bound = objective(schedule, sum, slowest, (0, 0));
         }
     }
     Ok(())
@@ -226,8 +225,7 @@ fn excess(devices: &[Device], found: &Arranged) -> Vec<u64> {
         .collect()
 }
 
-fn check(pipeline: &Pipeline<'_, '_>, found: Option<&Arranged>) -> Result<(), PipelineError> {
-    let Some(found) = found else { return Ok(()) };
+fn check(pipeline: &Pipeline<'_, '_>, found: &Arranged) -> Result<(), PipelineError> {
     let over = excess(&pipeline.devices, found);
     match over.iter().position(|bytes| *bytes > 0) {
         None => Ok(()),

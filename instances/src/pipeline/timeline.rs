@@ -269,11 +269,17 @@ pub fn formula(schedule: &Schedule, stages: &[u64], sends: &[SendTimes]) -> u64 
         .collect();
     let slowest = devices.iter().copied().max().unwrap_or(0);
     let lane = sends.iter().map(|send| send.forward.max(send.backward));
-    let rate = slowest.max(lane.max().unwrap_or(0));
-    let sent: u64 = sends.iter().map(|send| send.forward + send.backward).sum();
-    let fill = devices.iter().sum::<u64>() - slowest;
+    let sent = sends.iter().map(|send| send.forward + send.backward).sum();
+    let sum = devices.iter().sum();
+    objective(schedule, sum, slowest, (sent, lane.max().unwrap_or(0)))
+}
+
+/// The [`formula`] from the sum of the times of all devices, the time of the slowest one, the sum of
+/// all sends, and the slowest lane.
+pub fn objective(schedule: &Schedule, sum: u64, slowest: u64, (sent, lane): (u64, u64)) -> u64 {
+    let fill = (sum - slowest).div_ceil(schedule.chunks() as u64);
     let steps = u64::from(schedule.microbatches() - 1);
-    slowest + fill.div_ceil(schedule.chunks() as u64) + sent + steps * rate
+    slowest + fill + sent + steps.saturating_mul(slowest.max(lane))
 }
 
 #[cfg(test)]
