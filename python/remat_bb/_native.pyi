@@ -207,9 +207,18 @@ class Plan:
 
     @property
     def bound_scope(self) -> str | None:
-        """Plans that the bound covers: ``stage-schedules``. With ``reorder=True`` also
-        ``stage-schedules-in-this-order``, for the order found, and ``all-plans``. ``None`` without
-        a search."""
+        """Plans that the bound covers: ``all-plans``, ``plans-in-this-order`` or
+        ``stage-schedules``. With ``reorder=True`` also ``stage-schedules-in-this-order``, for the
+        order found. ``None`` without a search."""
+
+    @property
+    def wider_bound(self) -> int | None:
+        """Proven lower bound over more plans than ``bound`` covers; ``None`` if ``bound`` covers as
+        many."""
+
+    @property
+    def wider_bound_scope(self) -> str | None:
+        """Plans that ``wider_bound`` covers."""
 
     @property
     def base_cost(self) -> int:

@@ -43,11 +43,14 @@ class SearchOptions(LimitOptions, total=False):
             bound may leave a gap.
         lanes: Number of tree nodes in a round, which threads solve in parallel. It changes the
             tree.
+        bound_scope: Plans that the bound covers: ``"widest"`` (all plans in the order of the graph,
+            or in any order where no other one matters), or ``"stage-schedules"``.
     """
 
     gap: float | str | None
     effort: str
     lanes: int
+    bound_scope: str
 
 
 class ProgramOptions(TypedDict, total=False):

@@ -17,6 +17,7 @@ type FoundState = (
     Option<u64>,
     Option<u64>,
     bool,
+    Option<(u64, String)>,
 );
 
 /// State of a plan: instance, plan, schedule, findings, bound of the arena.
@@ -50,6 +51,10 @@ impl Plan {
                 found.lp_iterations,
                 found.moves,
                 found.interrupted,
+                found
+                    .wider
+                    .as_ref()
+                    .map(|(bound, scope)| (*bound, scope.to_string())),
             )
         });
         let instance = Instance {
@@ -82,11 +87,13 @@ impl Plan {
             plan.schedule = Some(read.map_err(|e| given.unread(&e))?.schedule);
         }
         if let Some(state) = found {
-            let (word, bound, scope, seconds, nodes, lp_iterations, moves, interrupted) = state;
+            let (word, bound, scope, seconds, nodes, lp_iterations, moves, interrupted, wider) =
+                state;
             plan.found = Some(Found {
                 status: status(&word)?,
                 bound,
                 bound_scope: scope.into(),
+                wider: wider.map(|(bound, scope)| (bound, scope.into())),
                 seconds,
                 nodes,
                 lp_iterations,

@@ -32,6 +32,8 @@ pub struct Found {
     pub bound: u64,
     /// Schedules that the bound covers.
     pub bound_scope: Cow<'static, str>,
+    /// A bound over more plans, if it is lower, and the plans that it covers.
+    pub wider: Option<(u64, Cow<'static, str>)>,
     /// Seconds that the search took.
     pub seconds: f64,
     /// Branch-and-bound nodes.
@@ -51,6 +53,7 @@ impl Found {
             status: outcome.status,
             bound: outcome.bound,
             bound_scope: outcome.bound_scope.into(),
+            wider: outcome.wider.map(|wider| (wider.bound, wider.scope.into())),
             seconds: outcome.seconds,
             nodes: Some(outcome.nodes),
             lp_iterations: Some(outcome.lp_iterations),
@@ -252,12 +255,25 @@ impl Plan {
         self.found.as_ref().map(|found| self.gap_to(found.bound))
     }
 
-    /// Plans that the bound covers: ``stage-schedules``; with ``reorder=True`` also
-    /// ``stage-schedules-in-this-order``, the order found, and ``all-plans``. ``None`` without a
-    /// search.
+    /// Plans that the bound covers: ``all-plans``, ``plans-in-this-order`` or ``stage-schedules``;
+    /// with ``reorder=True`` also ``stage-schedules-in-this-order``. ``None`` without a search.
     #[getter]
     fn bound_scope(&self) -> Option<&str> {
         self.found.as_ref().map(|found| &*found.bound_scope)
+    }
+
+    /// Proven lower bound over more plans than ``bound`` covers; ``None`` if it covers as many.
+    #[getter]
+    fn wider_bound(&self) -> Option<u64> {
+        let wider = self.found.as_ref()?.wider.as_ref()?;
+        Some(wider.0)
+    }
+
+    /// Plans that ``wider_bound`` covers.
+    #[getter]
+    fn wider_bound_scope(&self) -> Option<&str> {
+        let wider = self.found.as_ref()?.wider.as_ref()?;
+        Some(&wider.1)
     }
 
     /// Cost of the step without recomputation.

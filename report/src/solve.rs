@@ -5,7 +5,7 @@ use crate::transfers::TransfersJson;
 use remat_formulations::reorder::OrderChoice;
 use remat_formulations::solve::{CopyChoice, Solution};
 use remat_instances::simulate::Replay;
-use remat_search::{BoundProof, Settings, Status};
+use remat_search::{BoundProof, Settings, Status, relative_gap};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -109,13 +109,19 @@ pub struct SolveJson<'a> {
     bound: Option<u64>,
     /// `(objective - bound) / objective`; null without a plan.
     gap: Option<f64>,
-    /// Class of plans that the bound covers: `stage-schedules` (nodes in the order of the instance,
-    /// each at most once between two first computations), `stage-schedules-in-this-order` (the same
-    /// in the order found), `stage-schedules-with-copies` (with `--offload`),
+    /// Plans that the bound covers: `all-plans` (in any order), `plans-in-this-order` (first
+    /// computations in the order of the instance, with `--reorder` in the order of the answer),
+    /// `stage-schedules` (the same, and each node at most once between two first computations),
+    /// `stage-schedules-in-this-order` (the same in the order found), `stage-schedules-with-copies` (with `--offload`),
     /// `stage-schedules-with-continuous-copies` (with `--offload-release continuous`),
-    /// `plans-of-class-tags`, `-regions`, `-blocks` or `-names` (with `--plan-class`), or
-    /// `all-plans` (in any order).
+    /// `plans-of-class-tags`, `-regions`, `-blocks` or `-names` (with `--plan-class`).
     bound_scope: &'a str,
+    /// A lower bound over more plans; null if `bound` covers as many.
+    wider_bound: Option<u64>,
+    /// Plans that `wider_bound` covers; null without one.
+    wider_bound_scope: Option<&'a str>,
+    /// `(objective - wider_bound) / objective`; null without one.
+    wider_gap: Option<f64>,
     /// Bound in the proof of `--certificate`, below `bound` if that also rests on other arguments;
     /// null without a proof, or if it proves infeasibility.
     certified_bound: Option<u64>,
@@ -170,6 +176,7 @@ impl<'a> SolveJson<'a> {
         let replay = solution.replay();
         let placed = solution.addresses().and_then(Result::ok);
         let may_fit = solution.status != Status::Infeasible;
+        let wider = solution.wider.filter(|_| may_fit);
         SolveJson {
             status: solution.status.as_str(),
             origin: OriginJson::of(instance),
@@ -180,6 +187,9 @@ impl<'a> SolveJson<'a> {
             bound: may_fit.then_some(solution.bound),
             gap: solution.gap,
             bound_scope: solution.bound_scope,
+            wider_bound: wider.map(|wider| wider.bound),
+            wider_bound_scope: wider.map(|wider| wider.scope),
+            wider_gap: wider.and_then(|w| Some(relative_gap(solution.cost()?, w.bound))),
             certified_bound: solution.proof.as_ref().and_then(BoundProof::bound),
             reorder: solution.order().map(ReorderJson::of),
             offload: solution.copies().map(|c| OffloadJson::of(c, replay)),

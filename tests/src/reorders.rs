@@ -27,11 +27,20 @@ fn extend(instance: &Instance, order: &mut Vec<NodeId>, all: &mut Vec<Vec<NodeId
     }
 }
 
-/// Least cost of any plan of a graph of up to 10 nodes without by-products, in any order, stage
+/// Least cost of any plan of a graph of up to 13 nodes without by-products, in any order, stage
 /// schedule or not; `None` if no plan fits.
 pub fn best_plan(instance: &Instance, budget_bytes: u64) -> Option<u64> {
+    best(instance, budget_bytes, false)
+}
+
+/// The same for plans with first computations in the order of the instance.
+pub fn best_plan_in_order(instance: &Instance, budget_bytes: u64) -> Option<u64> {
+    best(instance, budget_bytes, true)
+}
+
+fn best(instance: &Instance, budget_bytes: u64, in_order: bool) -> Option<u64> {
     let n = instance.len();
-    assert!(n <= 10, "a search over {n} nodes takes too long");
+    assert!(n <= 13, "a search over {n} nodes takes too long");
     let node = |i: usize| instance.node(NodeId::from(i));
     let needs: Vec<u32> = instance
         .ids()
@@ -63,7 +72,9 @@ pub fn best_plan(instance: &Instance, budget_bytes: u64) -> Option<u64> {
                 + held_bytes
                 + node(i).output_bytes
                 + node(i).run_workspace_bytes(again);
-            let may_run = inputs & !held == 0 && bytes <= budget_bytes && !(again && node(i).once);
+            let is_next = again || !in_order || done == bit - 1;
+            let may_run =
+                inputs & !held == 0 && bytes <= budget_bytes && is_next && !(again && node(i).once);
             let (price, held, done) = match held & bit != 0 {
                 true => (0, held & !bit, done),
                 false if may_run => (node(i).run_cost(again), held | bit, done | bit),

@@ -1,6 +1,6 @@
 //! A proof as it is in its file: the program that it is about, and its evidence.
 
-use super::checkmate::{self, Checkmate};
+use super::checkmate::{self, Checkmate, Plans};
 use super::claim::{Claim, Head};
 use super::envelope::Envelope;
 use super::link::LinkTerms;
@@ -13,10 +13,10 @@ use remat_instances::{Instance, PlanClass, Semantics};
 /// Evidence for a claim, in terms of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Checkmate's, for all schedules or for those of a class.
+    /// Checkmate's.
     Checkmate {
-        /// The class.
-        class: Option<PlanClass>,
+        /// The plans that it is about.
+        plans: Plans,
         /// Rows and tree.
         evidence: Evidence<checkmate::CheckmateRow, checkmate::CheckmateQuantity>,
     },
@@ -47,7 +47,18 @@ impl Body {
     /// The class of plans that the proof is about; `None` for all plans.
     pub fn class(&self) -> Option<PlanClass> {
         match self {
-            Body::Checkmate { class, .. } => *class,
+            Body::Checkmate {
+                plans: Plans::Class(class),
+                ..
+            } => Some(*class),
+            _ => None,
+        }
+    }
+
+    /// The plans that the proof is about, if the program is Checkmate's.
+    pub fn plans(&self) -> Option<Plans> {
+        match self {
+            Body::Checkmate { plans, .. } => Some(*plans),
             _ => None,
         }
     }
@@ -93,7 +104,7 @@ pub fn parse(text: &str) -> Result<Proof, String> {
         },
         "envelope" => Body::Envelope(Envelope::read(&mut lines)?),
         _ => Body::Checkmate {
-            class: read_class(&mut lines)?,
+            plans: read_plans(&mut lines)?,
             evidence: Evidence::read::<Checkmate>(&mut lines, head.claim)?,
         },
     };
@@ -106,15 +117,24 @@ pub fn parse(text: &str) -> Result<Proof, String> {
     })
 }
 
-/// Reads the line of a class, if there is one.
-fn read_class(lines: &mut ProofLines<'_>) -> Result<Option<PlanClass>, String> {
+/// Reads the line of a class or of a scope, if there is one.
+fn read_plans(lines: &mut ProofLines<'_>) -> Result<Plans, String> {
+    if let Some(mut line) = lines.next_if("scope") {
+        line.keyword("scope")?;
+        let plans = match line.word("a scope")? {
+            "plans-in-this-order" => Plans::InThisOrder,
+            "all-plans" => Plans::All,
+            other => return line.refuse(other, "plans-in-this-order or all-plans"),
+        };
+        return line.end().map(|()| plans);
+    }
     let Some(mut line) = lines.next_if("class") else {
-        return Ok(None);
+        return Ok(Plans::StageSchedules);
     };
     line.keyword("class")?;
     let word = line.word("a class of plans")?;
     match word.parse() {
-        Ok(class) => line.end().map(|()| Some(class)),
+        Ok(class) => line.end().map(|()| Plans::Class(class)),
         Err(_) => line.refuse(word, "tags, regions, blocks or names"),
     }
 }
@@ -128,8 +148,8 @@ fn read_class(lines: &mut ProofLines<'_>) -> Result<Option<PlanClass>, String> {
 pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
     let (budget_bytes, claim) = (proof.budget_bytes, proof.claim);
     match &proof.body {
-        Body::Checkmate { class, evidence } => {
-            checkmate::check(instance, budget_bytes, *class, claim, evidence)
+        Body::Checkmate { plans, evidence } => {
+            checkmate::check(instance, budget_bytes, *plans, claim, evidence)
         }
         Body::Monet(evidence) => monet::check(instance, budget_bytes, claim, evidence),
         Body::Trips {

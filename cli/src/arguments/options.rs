@@ -72,9 +72,10 @@ fn short(name: &str) -> Option<char> {
 }
 
 /// Options that the short help leaves out.
-const RARE: [&str; 8] = [
+const RARE: [&str; 9] = [
     "effort",
     "lanes",
+    "bound_scope",
     "host_memory",
     "link_latency",
     "duplex",

@@ -455,7 +455,7 @@ struct JsonPoint<'a> {
     /// Proven lower bound on the cost of every plan of `bound_scope`; null if `status` is
     /// `infeasible`.
     bound: Option<u64>,
-    /// Class of plans that the bound covers: `stage-schedules` or `stage-schedules-with-copies`.
+    /// Plans that the bound covers, as for `solve`.
     bound_scope: &'a str,
     /// `(objective - bound) / objective`; null without a plan.
     gap: Option<f64>,

@@ -8,7 +8,7 @@ use remat_lp::presolve::PresolveSettings;
 use remat_lp::{ColId, Limits, Model, Sense, Solved};
 use remat_memory::olla;
 use remat_search::recognise::Recognised;
-use remat_search::{Listener, Outcome, Settings, Solvable, Status, ticking};
+use remat_search::{Listener, Outcome, Scope, Settings, Solvable, Status, ticking};
 use remat_solver::mip::{
     self, Control, FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus, Solver,
     check_point,
@@ -428,6 +428,8 @@ fn solve_recognised<R: Recognised + Sync>(
         rounds: ROUNDS,
         threads: settings.threads,
         seed: settings.seed,
+        // The program of the file has stage schedules.
+        scope: Scope::StageSchedules,
         ..Settings::default().with_gap(settings.relative_gap)
     };
     let objective = |cost| recognised.objective(cost);

@@ -1,6 +1,9 @@
 //! Formulations: the interface between the search and a program for rematerialization.
 
-use super::{BoundProof, Listener, Outcome, Settings, SolveError, Watch, search};
+use super::{
+    ALL_PLANS, BoundProof, Listener, Outcome, STAGE_SCHEDULES, Scope, Settings, SolveError, Watch,
+    search,
+};
 use crate::anneal::{Found, Landscape};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Replay, ReplayError};
@@ -98,6 +101,8 @@ pub enum Start<P: Problem> {
         replay: Replay,
         /// A proof, if the formulation has one.
         proof: Option<BoundProof>,
+        /// True if every plan costs as much, in any order.
+        over_all_plans: bool,
     },
     /// To be searched, with a lower bound on the cost of every schedule.
     Open(P, u64),
@@ -139,6 +144,19 @@ pub trait Problem: Sync {
     }
     /// The retained sets of the plan that keeps everything.
     fn everything(&self) -> &BitMatrix;
+    /// The plans that a program's bounds cover.
+    fn scope(&self, _: &Self::Program) -> &'static str {
+        STAGE_SCHEDULES
+    }
+    /// The program of fewer plans, with higher bounds, to which a search goes on once the bound of
+    /// a program can rise no more.
+    fn narrower(&self, _: &Self::Program) -> Option<Arc<Self::Program>> {
+        None
+    }
+    /// The state of a wider program's root, for the narrower program.
+    fn narrowed(&self, start: RootStart<Self::Program>) -> RootStart<Self::Program> {
+        start
+    }
     /// Known schedules that fit; heuristics take a part of the time left.
     fn known(&self, watch: &Watch<'_>) -> Vec<Found>;
     /// Retained sets near a relaxation. In general no schedule with them fits; if the point is a
@@ -230,8 +248,12 @@ impl<F: Formulation> Solvable for F {
                 schedule,
                 replay,
                 proof,
+                over_all_plans,
             } => {
                 let mut outcome = Outcome::new(replay.cost);
+                if over_all_plans && settings.scope == Scope::Widest {
+                    outcome.bound_scope = ALL_PLANS;
+                }
                 outcome.take(schedule, replay);
                 outcome.proof = proof.filter(|_| settings.prove);
                 outcome

@@ -29,10 +29,13 @@ mod watch;
 
 pub use formulation::{Formulation, Heuristic, Problem, Solvable, Start};
 pub use listener::{Listener, Progress, Unheard, Watching};
-pub use outcome::{Outcome, STAGE_SCHEDULES, SolveError, Status, relative_gap};
+pub use outcome::{
+    ALL_PLANS, Outcome, PLANS_IN_THIS_ORDER, STAGE_SCHEDULES, SolveError, Status, WiderBound,
+    relative_gap,
+};
 pub use patience::Patience;
 pub use proof::BoundProof;
-pub use settings::{Effort, Settings};
+pub use settings::{Effort, Scope, Settings};
 pub use ticker::{StopOnPanic, ticking};
 pub use watch::Watch;
 

@@ -36,6 +36,19 @@ impl Status {
 /// The schedules that bounds cover: between two first computations every node runs at most once,
 /// and nodes come in the order of the instance (Jain et al., MLSys 2020, section 4.2).
 pub const STAGE_SCHEDULES: &str = "stage-schedules";
+/// All plans with first computations in the order of the instance, however they recompute.
+pub const PLANS_IN_THIS_ORDER: &str = "plans-in-this-order";
+/// All plans, in any order of first computations.
+pub const ALL_PLANS: &str = "all-plans";
+
+/// A bound over more plans than the outcome's own bound covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WiderBound {
+    /// Proven lower bound on the cost of every plan of the scope.
+    pub bound: u64,
+    /// The plans that it covers.
+    pub scope: &'static str,
+}
 
 /// The outcome of a solve: a schedule of some program, a bound, and counters.
 #[derive(Clone, Debug)]
@@ -50,8 +63,11 @@ pub struct Outcome<S = Schedule> {
     pub bound: u64,
     /// `(objective - bound) / objective`.
     pub gap: Option<f64>,
-    /// The schedules that the bound covers: [`STAGE_SCHEDULES`].
+    /// The plans that the bound covers: [`STAGE_SCHEDULES`], [`PLANS_IN_THIS_ORDER`],
+    /// [`ALL_PLANS`] or a scope of the formulation.
     pub bound_scope: &'static str,
+    /// A bound over more plans, if it is lower.
+    pub wider: Option<WiderBound>,
     /// Time taken.
     pub seconds: f64,
     /// Branch-and-bound nodes.
@@ -76,6 +92,7 @@ impl<S> Outcome<S> {
             bound,
             gap: None,
             bound_scope: STAGE_SCHEDULES,
+            wider: None,
             seconds: 0.0,
             nodes: 0,
             lp_iterations: 0,
@@ -99,6 +116,11 @@ impl<S> Outcome<S> {
         self.replay = Some(replay);
     }
 
+    /// Replaces the bound by one over all plans, in any order.
+    pub fn cover_all_plans(&mut self, bound: u64) {
+        (self.bound, self.bound_scope, self.wider) = (bound, ALL_PLANS, None);
+    }
+
     /// Sets the status, after all other fields.
     pub fn settle(&mut self, gap: f64, interrupted: bool) {
         let closed = self.gap.is_some_and(|open| open <= gap);
@@ -120,6 +142,7 @@ impl<S> Outcome<S> {
             bound: self.bound,
             gap: self.gap,
             bound_scope: self.bound_scope,
+            wider: self.wider,
             seconds: self.seconds,
             nodes: self.nodes,
             lp_iterations: self.lp_iterations,

@@ -50,6 +50,30 @@ impl FromStr for Effort {
     }
 }
 
+/// The plans that a bound covers, if the formulation has programs for several sets of plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// The most plans; fewer once the bound over these can rise no more.
+    #[default]
+    Widest,
+    /// Stage schedules alone.
+    StageSchedules,
+}
+
+impl FromStr for Scope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "widest" => Ok(Scope::Widest),
+            "stage-schedules" => Ok(Scope::StageSchedules),
+            other => Err(format!(
+                "{other:?} is no scope of bounds; \"widest\" and \"stage-schedules\" are"
+            )),
+        }
+    }
+}
+
 /// Settings of a solve: limits, the gap, threads and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -81,6 +105,8 @@ pub struct Settings {
     pub lanes: usize,
     /// Seed of all random choices.
     pub seed: u64,
+    /// The plans that the bound covers.
+    pub scope: Scope,
     /// True if a proof of the bound is collected ([`Outcome::proof`](super::Outcome::proof)).
     pub prove: bool,
 }
@@ -99,6 +125,7 @@ impl Default for Settings {
             threads: 0,
             lanes: 0,
             seed: 0,
+            scope: Scope::default(),
             prove: false,
         }
     }

@@ -20,6 +20,8 @@ pub struct Incumbents<P: Program> {
     bound: AtomicU64,
     nodes: AtomicU64,
     pivots: AtomicU64,
+    /// Nodes and simplex iterations of earlier trees.
+    earlier: [AtomicU64; 2],
     moves: AtomicU64,
     infeasible: AtomicBool,
     /// Columns of a solution that the restricted master has not taken yet.
@@ -37,6 +39,7 @@ impl<P: Program> Default for Incumbents<P> {
             bound: AtomicU64::new(0),
             nodes: AtomicU64::new(0),
             pivots: AtomicU64::new(0),
+            earlier: [AtomicU64::new(0), AtomicU64::new(0)],
             moves: AtomicU64::new(0),
             infeasible: AtomicBool::new(false),
             columns: Mutex::new(None),
@@ -73,14 +76,14 @@ impl<P: Program> Incumbents<P> {
         self.bound.load(Ordering::Relaxed)
     }
 
-    /// Nodes of the tree.
+    /// Nodes of all trees.
     pub fn nodes(&self) -> u64 {
-        self.nodes.load(Ordering::Relaxed)
+        self.earlier[0].load(Ordering::Relaxed) + self.nodes.load(Ordering::Relaxed)
     }
 
     /// Simplex iterations.
     pub fn pivots(&self) -> u64 {
-        self.pivots.load(Ordering::Relaxed)
+        self.earlier[1].load(Ordering::Relaxed) + self.pivots.load(Ordering::Relaxed)
     }
 
     /// Work of the search for solutions, in its own unit.
@@ -115,6 +118,14 @@ impl<P: Program> Incumbents<P> {
         self.prove(bound);
         self.nodes.store(nodes, Ordering::Relaxed);
         self.pivots.store(pivots, Ordering::Relaxed);
+    }
+
+    /// Begins another tree: its nodes and iterations count beside those of the earlier ones.
+    pub fn begin_tree(&self) {
+        let counts = [&self.nodes, &self.pivots];
+        for (sum, count) in self.earlier.iter().zip(counts) {
+            sum.fetch_add(count.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        }
     }
 
     /// Adds work of the search for solutions.

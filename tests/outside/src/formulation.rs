@@ -86,6 +86,7 @@ impl Formulation for KeepOrRecompute {
                 schedule: self.everything.clone(),
                 replay,
                 proof: Some(proof(budget_bytes, Some(once), "root 0\n")),
+                over_all_plans: false,
             });
         }
         let knapsack = Arc::new(Knapsack {

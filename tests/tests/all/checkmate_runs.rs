@@ -242,7 +242,7 @@ fn a_proof_holds_for_the_instance_with_its_fields_alone() {
             still_true += usize::from(holds);
         }
     }
-    assert!(refused > 20 && still_true > 20, "{refused} {still_true}");
+    assert!(refused > 10 && still_true > 20, "{refused} {still_true}");
 }
 
 #[test]

@@ -5,13 +5,13 @@ use remat_formulations::AnyFormulation;
 use remat_formulations::bound::any_plan_bound;
 use remat_formulations::improve::Improve;
 use remat_formulations::reorder::{
-    ALL_PLANS, Reorder, ReorderTuning, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER,
+    Reorder, ReorderTuning, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER,
 };
 use remat_instances::instance::{InstanceData, Precedence};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::Schedule;
 use remat_instances::{Instance, NodeId, Semantics, simulate, zoo};
-use remat_search::{Settings, Status};
+use remat_search::{ALL_PLANS, Settings, Status};
 use remat_tests::graphs::{Numbers, general, random_schedule, training, with_unlike_runs};
 use remat_tests::reorders::{all_orders, best_plan};
 use remat_tests::{brute, monet};

@@ -34,7 +34,9 @@ impl Cover {
             return Err("tensors are weighed twice".into());
         }
         // Inputs of the stage's own node up to here are there in any case.
-        let is_fixed = |k: u32| k <= node && graph.reads(stage, k);
+        // With any order within the stage, only at its moment.
+        let in_order = node == stage || !graph.moments;
+        let is_fixed = |k: u32| in_order && k <= node && graph.reads(stage, k);
         let refused = |k: u32| {
             let of_node = self.made > 0 && (k == node || graph.reads(node, k));
             k >= stage || is_fixed(k) || of_node

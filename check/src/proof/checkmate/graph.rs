@@ -42,6 +42,8 @@ pub struct Graph {
     pub capacity: u64,
     /// Rules of the class that schedules belong to; `None` for all schedules.
     pub rules: Option<ClassRules>,
+    /// True if rows speak of plans with any order within a stage: memory counts at moments.
+    pub moments: bool,
 }
 
 impl Graph {
@@ -81,6 +83,7 @@ impl Graph {
             last_stage: Vec::new(),
             capacity: budget_bytes.checked_sub(instance.static_bytes())?,
             rules: None,
+            moments: false,
         };
         Some(graph.with_readers())
     }
@@ -124,6 +127,7 @@ impl Graph {
             last_stage: Vec::new(),
             capacity,
             rules: None,
+            moments: false,
         };
         let (mut ids, mut held) = (vec![0u32; n], vec![0u32; holders.len()]);
         let last = self.parent.iter().rposition(Option::is_none);
@@ -226,6 +230,14 @@ impl Graph {
     /// needs.
     pub fn is_too_small(&self, node: u32) -> bool {
         (node as usize) < self.len() && self.need_first(node) > self.capacity
+    }
+
+    /// The first stage in which a parent runs again if its by-product does so in `stage`.
+    pub fn parent_from(&self, parent: u32, stage: usize) -> usize {
+        match self.moments {
+            true => parent as usize + 1,
+            false => stage,
+        }
     }
 
     /// Bytes without which a node cannot be recomputed.

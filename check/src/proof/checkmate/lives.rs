@@ -65,16 +65,21 @@ pub struct CheckmateLives {
     node: usize,
     /// Cost of a beginning; `None` if a life cannot begin in the stage.
     begin: Vec<Option<i128>>,
-    /// Cost of an end.
-    end: Vec<Option<i128>>,
+    /// Cost of an end of a life that began in the stage, or before.
+    end: [Vec<Option<i128>>; 2],
     /// True if it may be there when the stage begins.
     hold: Vec<bool>,
     /// Least cost from the stage on of a life that is absent when the stage begins; one entry more
     /// than stages.
     absent: Vec<i128>,
-    /// Least cost of a life that is present in the stage, without the cost of its beginning.
-    present: Vec<Option<i128>>,
+    /// Least cost of a life that is present in the stage, and began in it or before, without the
+    /// cost of its beginning.
+    present: [Vec<Option<i128>>; 2],
 }
+
+/// A life that began in the stage, or before.
+const MADE: usize = 0;
+const KEPT: usize = 1;
 
 impl CheckmateLives {
     /// The lives of a tensor at prices, of which `one` is a unit of cost.
@@ -109,10 +114,10 @@ impl CheckmateLives {
         let mut lives = CheckmateLives {
             node,
             begin: Vec::with_capacity(stages),
-            end: Vec::with_capacity(stages),
+            end: [Vec::with_capacity(stages), Vec::with_capacity(stages)],
             hold: Vec::with_capacity(stages),
             absent: vec![0; stages + 1],
-            present: vec![None; stages],
+            present: [vec![None; stages], vec![None; stages]],
         };
         for stage in node..=last {
             let slot = stage - node;
@@ -121,12 +126,17 @@ impl CheckmateLives {
                 .hold
                 .push(slot > 0 && exclusions.may_hold(node, stage));
             // Its first computation happens in any case, and its memory counts from the next event
-            // on.
+            // on. At moments, a recomputation counts from the end of its stage on.
+            let counted = if graph.moments {
+                graph.event(stage, stage)
+            } else {
+                own
+            };
             lives.begin.push(match slot {
                 0 => Some(-prices.charged(node, own + 1)),
                 _ if exclusions.may_start(node, stage) => {
                     let cost = i128::from(graph.cost_again[node]) * one - paid[slot];
-                    Some(cost - prices.charged(node, own) + crossed[slot])
+                    Some(cost - prices.charged(node, counted) + crossed[slot])
                 }
                 _ => None,
             });
@@ -135,21 +145,32 @@ impl CheckmateLives {
                 q == stage
                     || (q < stage && stage <= graph.last_stage[q] && exclusions.may_start(q, stage))
             };
-            let readers = graph.readers[node].iter().filter(runs);
-            let behind = |q: &u32| prices.charged(node, graph.event(stage, *q as usize) + 1);
-            lives
-                .end
-                .push(readers.map(behind).min().map(|least| least - crossed[slot]));
+            for (life, ends) in lives.end.iter_mut().enumerate() {
+                let readers = graph.readers[node].iter().filter(runs);
+                let behind = |q: &u32| {
+                    let q = *q as usize;
+                    let event = match graph.moments && q < stage {
+                        false => graph.event(stage, q) + 1,
+                        true if life == MADE => graph.event(stage, stage),
+                        true => graph.event(stage, 0),
+                    };
+                    prices.charged(node, event)
+                };
+                let least = readers.map(behind).min();
+                ends.push(least.map(|least| least - crossed[slot]));
+            }
         }
         for slot in (0..stages).rev() {
-            let ends = lives.end[slot].map(|end| end + lives.absent[slot + 1]);
+            let absent = lives.absent[slot + 1];
             let stays = match slot + 1 < stages && lives.hold[slot + 1] {
-                true => lives.present[slot + 1],
+                true => lives.present[KEPT][slot + 1],
                 false => None,
             };
-            lives.present[slot] = least(ends, stays);
-            let begins = sum(lives.begin[slot], lives.present[slot]);
-            let absent = lives.absent[slot + 1];
+            for life in [MADE, KEPT] {
+                let ends = lives.end[life][slot].map(|end| end + absent);
+                lives.present[life][slot] = least(ends, stays);
+            }
+            let begins = sum(lives.begin[slot], lives.present[MADE][slot]);
             lives.absent[slot] = begins.map_or(absent, |b| b.min(absent));
         }
         lives
@@ -170,15 +191,18 @@ impl CheckmateLives {
             if !self.hold[slot] {
                 present = None;
             }
-            if slot > 0 && dear(sum(present, self.present[slot])) {
+            if slot > 0 && dear(sum(present, self.present[KEPT][slot])) {
                 exclusions.exclude_hold(self.node, stage);
             }
             let begun = self.begin[slot].map(|b| b + absent);
-            if slot > 0 && dear(sum(begun, self.present[slot])) {
+            if slot > 0 && dear(sum(begun, self.present[MADE][slot])) {
                 exclusions.exclude_start(self.node, stage);
             }
+            let ended = least(
+                sum(present, self.end[KEPT][slot]),
+                sum(begun, self.end[MADE][slot]),
+            );
             present = least(present, begun);
-            let ended = sum(present, self.end[slot]);
             absent = ended.map_or(absent, |e| e.min(absent));
         }
     }

@@ -6,10 +6,12 @@
 //! | `graph` | costs, sizes, readers |
 //! | `rows` | validity of rows at every schedule, and the value of their multipliers |
 //! | [`cover`] | limits on the tensors in memory together at an event |
+//! | `forced` | orders that some best plan of any order has |
 //! | `lives` | the cheapest life of a tensor |
 //! | `read` | rows and quantities as they are written |
 
 pub mod cover;
+mod forced;
 mod graph;
 mod lives;
 mod read;
@@ -26,6 +28,19 @@ use lives::{CheckmateLives, LifeExclusions};
 pub(super) use read::{quantity_of, row_of};
 use remat_instances::{ClassRules, Instance, PlanClass};
 use rows::Prices;
+
+/// The plans that a proof is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plans {
+    /// Stage schedules in the order of the instance.
+    StageSchedules,
+    /// Stage schedules of a class.
+    Class(PlanClass),
+    /// All plans with first computations in the order of the instance.
+    InThisOrder,
+    /// All plans, in any order.
+    All,
+}
 
 /// A quantity of a schedule that is an integer: a count over some nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +106,19 @@ pub enum CheckmateRow {
         node: u32,
         /// The size by which sizes and capacity are rounded; 0 for sizes as they are.
         unit: u64,
+    },
+    /// What is in memory throughout `stage` fits beside the recomputation of `node` in it, with its
+    /// inputs: those of `with` as part of the recomputation, the others if they are there
+    /// throughout. For plans with any order within a stage.
+    Around {
+        /// The stage.
+        stage: u32,
+        /// The node.
+        node: u32,
+        /// The size by which sizes and capacity are rounded; 0 for sizes as they are.
+        unit: u64,
+        /// Inputs of the node, ascending.
+        with: Vec<u32>,
     },
     /// The weight of the tensors in memory at an event is at most so much.
     Cover(Cover),
@@ -158,14 +186,30 @@ impl Checkmate {
 pub(super) fn check(
     instance: &Instance,
     budget_bytes: u64,
-    class: Option<PlanClass>,
+    plans: Plans,
     claim: Claim,
     evidence: &Evidence<CheckmateRow, CheckmateQuantity>,
 ) -> Result<Counts, String> {
+    let (class, moments) = match plans {
+        Plans::StageSchedules => (None, false),
+        Plans::Class(class) => (Some(class), false),
+        Plans::InThisOrder => (None, true),
+        Plans::All => {
+            forced::check(instance)?;
+            (None, true)
+        }
+    };
     let rules = class.map(|class| ClassRules::of(instance, class));
     let rules = rules.transpose().map_err(|e| e.to_string())?;
     match Graph::new(instance, budget_bytes) {
-        Some(graph) => check_graph(Graph { rules, ..graph }, claim, evidence),
+        Some(graph) => {
+            let graph = Graph {
+                rules,
+                moments,
+                ..graph
+            };
+            check_graph(graph, claim, evidence)
+        }
         // The static memory exceeds the budget: no schedule fits, and every claim holds.
         None => Ok(Counts::default()),
     }
@@ -269,7 +313,8 @@ impl Theory for Checkmate {
                     let input = input as usize;
                     exclusions.may_hold(input, stage) || exclusions.may_start(input, stage)
                 };
-                let made = |parent: u32| exclusions.may_start(parent as usize, stage);
+                let made =
+                    |parent: u32| graph.moments || exclusions.may_start(parent as usize, stage);
                 let inputs = graph.inputs[i].iter().all(there);
                 if !inputs || !graph.parent[i].is_none_or(made) {
                     exclusions.exclude_start(i, stage);

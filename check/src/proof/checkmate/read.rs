@@ -37,6 +37,12 @@ pub fn row_of(kind: &str, line: &mut ProofLine<'_>) -> Result<CheckmateRow, Stri
             node: line.number("a node")?,
             unit: line.number("a size, or 0")?,
         },
+        "around" => CheckmateRow::Around {
+            stage: line.number("a stage")?,
+            node: line.number("a node")?,
+            unit: line.number("a size, or 0")?,
+            with: line.list(|l| l.number("an input"))?,
+        },
         "cover" => CheckmateRow::Cover(Cover {
             stage: line.number("a stage")?,
             node: line.number("a node")?,
@@ -63,7 +69,7 @@ pub fn row_of(kind: &str, line: &mut ProofLine<'_>) -> Result<CheckmateRow, Stri
         other => {
             return line.refuse(
                 other,
-                "need, input, memory, cover, path, path-memory, together, reader or branch",
+                "need, input, memory, around, cover, path, path-memory, together, reader or branch",
             );
         }
     };

@@ -38,6 +38,24 @@ pub fn check(graph: &Graph, row: &CheckmateRow) -> Result<(), String> {
                 format!("sizes cannot be rounded by {unit}, which exceeds the capacity")
             })
         }
+        CheckmateRow::Around {
+            stage,
+            node,
+            unit,
+            with,
+        } => {
+            ensure(graph.moments, || {
+                "rows around recomputations are for plans of any order within a stage".into()
+            })?;
+            ensure(node < stage && *stage < n, || {
+                format!("node {node} is not recomputed in stage {stage}")
+            })?;
+            ensure(*unit <= graph.capacity, || {
+                format!("sizes cannot be rounded by {unit}, which exceeds the capacity")
+            })?;
+            ensure(ascending(with), || "inputs are listed twice".into())?;
+            with.iter().try_for_each(|input| reads(*node, *input))
+        }
         CheckmateRow::Cover(cover) => cover.check(graph),
         CheckmateRow::Path(path) => check_path(graph, path),
         CheckmateRow::PathMemory {
@@ -211,21 +229,33 @@ impl Prices {
             CheckmateRow::Input { stage, node, input } => {
                 self.count(y, 2)?;
                 let stage = *stage as usize;
-                let event = graph.event(stage, *node as usize);
-                self.covers[*input as usize].push((event, y));
+                if graph.moments {
+                    self.crosses[*input as usize].push((stage, y));
+                    self.starts[*input as usize].push((stage, stage, y));
+                } else {
+                    let event = graph.event(stage, *node as usize);
+                    self.covers[*input as usize].push((event, y));
+                }
                 self.starts[*node as usize].push((stage, stage, -y));
             }
             CheckmateRow::Parent { stage, node } => {
-                self.count(y, 2)?;
                 let stage = *stage as usize;
+                self.count(y, stage as u128 + 2)?;
                 if let Some(parent) = graph.parent[*node as usize] {
-                    self.starts[parent as usize].push((stage, stage, y));
+                    let from = graph.parent_from(parent, stage);
+                    self.starts[parent as usize].push((from, stage, y));
                 }
                 self.starts[*node as usize].push((stage, stage, -y));
             }
             CheckmateRow::Memory { stage, node, unit } => {
                 self.add_memory(graph, (*stage as usize, *node as usize), *unit, y)?;
             }
+            CheckmateRow::Around {
+                stage,
+                node,
+                unit,
+                with,
+            } => self.add_around(graph, (*stage as usize, *node as usize), *unit, with, y)?,
             CheckmateRow::Cover(cover) => {
                 let weights: u128 = cover.weights.iter().map(|w| u128::from(w.1)).sum();
                 let others = u128::from(cover.most) + u128::from(cover.made);
@@ -318,6 +348,32 @@ impl Prices {
         Some(())
     }
 
+    fn add_around(
+        &mut self,
+        graph: &Graph,
+        (stage, node): (usize, usize),
+        unit: u64,
+        with: &[u32],
+        y: i128,
+    ) -> Option<()> {
+        let all: u128 = graph.bytes.iter().map(|b| u128::from(*b)).sum();
+        let own = u128::from(graph.working_again[node]);
+        self.count(y, 3 * all + own + u128::from(graph.capacity))?;
+        let size = |bytes: u64| i128::from(rounded(graph.capacity, unit, bytes));
+        // Events before the last of a stage are alike.
+        let event = graph.event(stage, 0);
+        self.gauge(graph, unit).before[event + 1] += y;
+        let mut made = size(graph.working_again[node]);
+        for &input in with {
+            let bytes = size(graph.bytes[input as usize]);
+            self.covers[input as usize].push((event, y * bytes));
+            made += bytes;
+        }
+        self.starts[node].push((stage, stage, -y * made));
+        self.worth -= y * size(graph.capacity);
+        Some(())
+    }
+
     fn add_path_memory(
         &mut self,
         graph: &Graph,
@@ -339,7 +395,7 @@ impl Prices {
             let event = graph.event(reader, source as usize);
             self.covers[k as usize].push((event, -y * bytes(k)));
             // Behind (from, source), up to (reader, source).
-            let (first, end) = match k < source {
+            let (first, end) = match k < source && !graph.moments {
                 true => (from + 1, reader + 1),
                 false => (from, reader),
             };

@@ -4,6 +4,7 @@ use super::{made_for, refuse};
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::{files, source};
+use remat_check::proof::checkmate::Plans;
 use remat_check::proof::{self, Body, Claim, LinkTerms};
 use remat_formulations::class::class_scope;
 use remat_formulations::offload::nodes::STAGE_SCHEDULES_WITH_COPIES;
@@ -13,7 +14,7 @@ use remat_instances::name::visible;
 use remat_report::results;
 use remat_report::results::OriginJson;
 use remat_report::transfers;
-use remat_search::STAGE_SCHEDULES;
+use remat_search::{ALL_PLANS, PLANS_IN_THIS_ORDER, STAGE_SCHEDULES};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,7 +28,8 @@ pub(in crate::commands) struct ProofJson<'a> {
     /// Proven lower bound on the cost (with copies on the makespan); null if `claim` is
     /// `infeasible`.
     lower: Option<u64>,
-    /// Class of plans that the bound covers: `stage-schedules` or `stage-schedules-with-copies`.
+    /// Plans that the bound covers: `all-plans`, `plans-in-this-order`, `stage-schedules`,
+    /// `stage-schedules-with-copies` or the plans of a class.
     bound_scope: &'a str,
     /// Integer program whose semantics hold: `checkmate` or `monet`.
     formulation: &'a str,
@@ -96,6 +98,10 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
             "envelope",
             "every stage schedule without copies in more memory",
         ),
+        Body::Checkmate {
+            plans: Plans::InThisOrder | Plans::All,
+            ..
+        } => ("tree", "every plan in the graph's order"),
         _ => ("tree", "every stage schedule"),
     };
     let terms = written.body.link();
@@ -103,10 +109,12 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
         Some(_) => (" with copies", "takes"),
         None => ("", "costs"),
     };
-    let class = written.body.class();
-    let plans = match class {
-        Some(class) => format!("plan of the class {class}"),
-        None => "stage schedule".into(),
+    let scope = written.body.plans();
+    let plans = match scope {
+        Some(Plans::Class(class)) => format!("plan of the class {class}"),
+        Some(Plans::InThisOrder) => "plan in the graph's order".into(),
+        Some(Plans::All) => "plan in any order".into(),
+        Some(Plans::StageSchedules) | None => "stage schedule".into(),
     };
     let budget = format_bytes(written.budget_bytes);
     let (claim, lower, words) = match written.claim {
@@ -145,10 +153,12 @@ pub(super) fn run(arguments: &CheckArguments, text: &str) -> Result<Exit, Failur
             verdict: "accepted",
             claim,
             lower,
-            bound_scope: match (terms, class) {
+            bound_scope: match (terms, scope) {
                 (Some(_), _) => STAGE_SCHEDULES_WITH_COPIES,
-                (None, Some(class)) => class_scope(class),
-                (None, None) => STAGE_SCHEDULES,
+                (None, Some(Plans::Class(class))) => class_scope(class),
+                (None, Some(Plans::InThisOrder)) => PLANS_IN_THIS_ORDER,
+                (None, Some(Plans::All)) => ALL_PLANS,
+                (None, _) => STAGE_SCHEDULES,
             },
             formulation: semantics.as_str(),
             evidence,

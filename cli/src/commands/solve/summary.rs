@@ -6,12 +6,12 @@ use remat_formulations::life::layers::Stack;
 use remat_formulations::offload::nodes::{
     STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
 };
-use remat_formulations::reorder::{ALL_PLANS, STAGE_SCHEDULES_IN_THIS_ORDER};
+use remat_formulations::reorder::STAGE_SCHEDULES_IN_THIS_ORDER;
 use remat_formulations::solve::Solution;
 use remat_instances::budget::format_bytes;
 use remat_report::counted;
 use remat_report::results::Arena;
-use remat_search::Status;
+use remat_search::{ALL_PLANS, PLANS_IN_THIS_ORDER, Status, relative_gap};
 use std::fmt::Write;
 
 /// A table with a line for each finding, and a line for each file that was written.
@@ -77,6 +77,14 @@ pub(super) fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             "  bound     {bound}{gap}: no plan in the scope costs less"
         );
         let _ = writeln!(out, "  scope     {scope}");
+        if let Some(wider) = solution.wider {
+            let gap = solution.cost().map_or(String::new(), |cost| {
+                format!(", gap {:.2}%", 100.0 * relative_gap(cost, wider.bound))
+            });
+            let bound = remat_report::cost(wider.bound, unit);
+            let words = self::scope(wider.scope);
+            let _ = writeln!(out, "  wider     {bound}{gap}: over {words}");
+        }
     }
     if let (Some(class), Some(price)) = (solution.formulation().class(), solution.class_price()) {
         let free = solution
@@ -134,6 +142,7 @@ fn scope(bound_scope: &str) -> &'static str {
              with copies that free memory byte by byte"
         }
         ALL_PLANS => "all plans, in any order",
+        PLANS_IN_THIS_ORDER => "all plans with first runs in this order",
         STAGE_SCHEDULES_IN_THIS_ORDER => {
             "plans in the order found that run an operator at most once between two first runs"
         }

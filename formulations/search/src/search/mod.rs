@@ -16,7 +16,10 @@ mod annealing;
 mod phases;
 mod state;
 
-use super::{BoundProof, Outcome, Problem, Settings, SolveError, Watch, ticker};
+use super::{
+    ALL_PLANS, BoundProof, Outcome, PLANS_IN_THIS_ORDER, Problem, STAGE_SCHEDULES, Settings,
+    SolveError, Watch, WiderBound, ticker,
+};
 use remat_instances::budget::format_bytes;
 use state::SearchShared;
 use std::sync::PoisonError;
@@ -31,22 +34,29 @@ pub(super) fn run<P: Problem>(
     watch: &Watch<'_>,
 ) -> Result<Outcome<P::Schedule>, SolveError> {
     let shared = SearchShared::new(problem, settings, watch, bound);
-    let tree = ticker::ticking(
+    let bounded = ticker::ticking(
         || shared.tick(),
         &shared.stop,
         || {
             let (root, pool) = phases::root_and_annealing(&shared)?;
-            let tree = root.and_then(|root| pool.install(|| phases::tree(root, &shared)));
-            Ok::<_, SolveError>(tree)
+            let bounded = root.map(|root| pool.install(|| phases::tree(root, &shared)));
+            Ok::<_, SolveError>(bounded)
         },
     )
     .map_err(SolveError::Thread)??;
     let incumbents = &shared.incumbents;
-    let proof = (shared.program.as_ref().zip(tree))
-        .and_then(|(program, tree)| problem.proof(program, &tree));
+    let (wider, proof) = bounded.map_or((None, None), |b| (b.wider, b.proof));
+    let proof = proof.and_then(|(program, tree)| problem.proof(&program, &tree));
     let proven = proof.as_ref().filter(|_| problem.is_bound_proven());
     let proven = proven.and_then(BoundProof::bound).unwrap_or(u64::MAX);
+    let scope = |program| problem.scope(program);
+    let widest = shared.program.as_deref().map_or(STAGE_SCHEDULES, scope);
     let mut outcome = Outcome {
+        bound_scope: wider.as_ref().map_or(widest, |w| scope(&w.0)),
+        wider: wider.map(|(_, bound)| WiderBound {
+            bound,
+            scope: widest,
+        }),
         lp_iterations: incumbents.pivots(),
         nodes: incumbents.nodes(),
         moves: incumbents.moves(),
@@ -54,10 +64,18 @@ pub(super) fn run<P: Problem>(
         ..Outcome::new(incumbents.bound().min(proven))
     };
     if incumbents.is_infeasible() {
-        outcome.infeasible_because = Some(format!(
-            "no stage schedule in this order fits, every one needs more than {}: their relaxation has no point within it; a plan that is none may need less",
-            format_bytes(budget_bytes)
-        ));
+        let budget = format_bytes(budget_bytes);
+        outcome.infeasible_because = Some(match outcome.bound_scope {
+            ALL_PLANS => format!(
+                "no plan fits, every one needs more than {budget}: their relaxation has no point within it"
+            ),
+            PLANS_IN_THIS_ORDER => format!(
+                "no plan in this order fits, every one needs more than {budget}: their relaxation has no point within it; a plan in another order may need less"
+            ),
+            _ => format!(
+                "no stage schedule in this order fits, every one needs more than {budget}: their relaxation has no point within it; a plan that is none may need less"
+            ),
+        });
     }
     let generations = shared
         .generations

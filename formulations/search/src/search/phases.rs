@@ -9,7 +9,8 @@ use rayon::ThreadPool;
 use remat_instances::schedule::BitMatrix;
 use remat_solver::beside::joined;
 use remat_solver::price::{
-    self, ApproachSettings, Root, RootSettings, TreeEnd, TreeProof, TreeSettings,
+    self, ApproachSettings, Program, Root, RootSettings, RootStart, TreeEnd, TreeProof,
+    TreeSettings,
 };
 use remat_solver::threads;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,15 +137,87 @@ fn root<P: Problem>(
     Some(root)
 }
 
-/// The second phase. Returns the evidence of the bound, if it is requested.
+/// Evidence of a bound, with its program.
+type Evidence<P> = (Arc<P>, TreeProof<P>);
+
+/// Bounds of the second phase.
+pub(super) struct Bounded<P: Program> {
+    /// The narrower program of the bound, and the bound of the wider one, if they differ.
+    pub wider: Option<(Arc<P>, u64)>,
+    /// Evidence of the bound, if it is requested.
+    pub proof: Option<Evidence<P>>,
+}
+
+/// The second phase: a tree, and once its bound can rise no more, a tree of the narrower program.
+///
+/// Without a schedule the narrower program comes at once: a wider relaxation seldom shows that
+/// nothing fits.
 pub(super) fn tree<P: Problem>(
+    root: Root<P::Program>,
+    shared: &SearchShared<'_, P>,
+) -> Bounded<P::Program> {
+    let program = shared.program.clone();
+    let narrower = program.as_ref().and_then(|p| shared.problem.narrower(p));
+    let narrower = narrower.map(|narrower| (narrower, root.start()));
+    let has_schedule = shared.incumbents.best().is_some();
+    let goes_on = !root.is_infeasible() && !shared.is_stopped() && !has_schedule;
+    let (proof, is_stuck) = match goes_on && narrower.is_some() {
+        true => (shared.settings.prove.then(|| root.proof()), true),
+        false => tree_of(root, shared, narrower.is_some()),
+    };
+    let wide = Bounded {
+        wider: None,
+        proof: program.zip(proof),
+    };
+    let goes_on = is_stuck && !shared.is_stopped() && !shared.is_closed();
+    match narrower.filter(|_| goes_on) {
+        Some((program, start)) => narrowed(wide, program, start, shared),
+        None => wide,
+    }
+}
+
+/// Goes on to a narrower program, from a state of the wider one's root.
+fn narrowed<P: Problem>(
+    wide: Bounded<P::Program>,
+    program: Arc<P::Program>,
+    start: RootStart<P::Program>,
+    shared: &SearchShared<'_, P>,
+) -> Bounded<P::Program> {
+    let settings = RootSettings {
+        stop: Some(shared.stop.clone()),
+        ..RootSettings::default()
+    };
+    let incumbents = &shared.incumbents;
+    let bound = incumbents.bound();
+    incumbents.begin_tree();
+    let start = shared.problem.narrowed(start);
+    let Ok(root) = Root::solve_from(program.clone(), &settings, incumbents, start) else {
+        return wide;
+    };
+    if root.is_infeasible() {
+        incumbents.prove_infeasible();
+    }
+    let (proof, _) = tree_of(root, shared, false);
+    match incumbents.is_infeasible() || incumbents.bound() > bound {
+        true => Bounded {
+            wider: Some((program.clone(), bound)),
+            proof: Some(program).zip(proof),
+        },
+        false => wide,
+    }
+}
+
+/// The tree below a root. Returns the evidence of the bound, if it is requested, and whether the
+/// bound can rise no more although the best schedule costs more. `may_stick` ends the tree then.
+fn tree_of<P: Problem>(
     mut root: Root<P::Program>,
     shared: &SearchShared<'_, P>,
-) -> Option<TreeProof<P::Program>> {
+    may_stick: bool,
+) -> (Option<TreeProof<P::Program>>, bool) {
     let settings = shared.settings;
     let of_root = settings.prove.then(|| root.proof());
     if root.is_infeasible() || shared.is_stopped() || shared.is_closed() {
-        return of_root;
+        return (of_root, false);
     }
     // The combinatorial bound may be above the root's.
     root.learn_bound(shared.incumbents.bound());
@@ -163,14 +236,15 @@ pub(super) fn tree<P: Problem>(
         },
         lanes: settings.tree_lanes(),
         prove: settings.prove,
+        ends_stuck: may_stick,
         ..TreeSettings::default()
     };
     // If the tree fails, the bound so far stands.
     let Ok(outcome) = price::search(root, &tree, &shared.incumbents, shared) else {
-        return of_root;
+        return (of_root, false);
     };
     if outcome.end == TreeEnd::Infeasible {
         shared.incumbents.prove_infeasible();
     }
-    outcome.proof
+    (outcome.proof, outcome.end == TreeEnd::Stuck)
 }

@@ -1,7 +1,7 @@
 //! State shared by both phases of a solve: results, the time, and the ends.
 
 use crate::anneal::{Found, Generations};
-use crate::{Problem, Progress, Settings, Watch};
+use crate::{Problem, Progress, Scope, Settings, Watch};
 use remat_instances::schedule::BitMatrix;
 use remat_solver::price::{self, Incumbents};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -55,7 +55,10 @@ impl<'a, P: Problem> SearchShared<'a, P> {
     pub fn new(problem: &'a P, settings: &'a Settings, watch: &'a Watch<'a>, bound: u64) -> Self {
         SearchShared {
             problem,
-            program: problem.program(),
+            program: problem.program().map(|program| match settings.scope {
+                Scope::Widest => program,
+                Scope::StageSchedules => problem.narrower(&program).unwrap_or(program),
+            }),
             settings,
             watch,
             met: OnceLock::new(),

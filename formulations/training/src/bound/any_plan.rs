@@ -8,11 +8,7 @@
 use super::knapsack::MinimumKnapsack;
 use super::{CostBound, TooSmall};
 use remat_instances::Semantics;
-use remat_instances::instance::{Instance, NodeId, NodeKind};
-
-/// Largest number of nodes for which predecessors and successors are computed, in two tables of
-/// `nodes^2 / 8` bytes.
-const REACH_NODE_LIMIT: usize = 5_000;
+use remat_instances::instance::{Instance, NodeId, NodeKind, Reach};
 
 /// A lower bound on the cost of every plan within a budget, stage schedule or not, in any order of
 /// first computations.
@@ -50,10 +46,7 @@ pub fn any_plan_bound(
     }
     let base = instance.base_cost();
     let mut bound = without_bottleneck(base);
-    let reach = match instance.len() <= REACH_NODE_LIMIT {
-        true => Some(Reach::of(instance)),
-        false => None,
-    };
+    let reach = Reach::of(instance);
     for id in instance.ids() {
         let moment = FirstComputation::at(instance, reach.as_ref(), id);
         let needed = moment.needed_bytes();
@@ -113,7 +106,7 @@ impl FirstComputation {
         let needs = instance.needs(id);
         let mut kept_bytes = 0;
         let mut items = Vec::new();
-        let held = reach.map_or(Vec::new(), |reach| reach.crossing(instance, id));
+        let held = reach.map_or(Vec::new(), |reach| crossing(reach, instance, id));
         for t in held.iter().filter(|t| needs.binary_search(t).is_err()) {
             let size = bytes(t);
             match instance.may_recompute(*t) {
@@ -150,65 +143,9 @@ impl FirstComputation {
     }
 }
 
-/// Predecessors and successors of each node, as bits.
-struct Reach {
-    words: usize,
-    before: Vec<u64>,
-    behind: Vec<u64>,
-}
-
-impl Reach {
-    fn of(instance: &Instance) -> Self {
-        let n = instance.len();
-        let words = n.div_ceil(64);
-        let (mut before, mut behind) = (vec![0; n * words], vec![0; n * words]);
-        let row = |i: usize| i * words..(i + 1) * words;
-        for id in instance.ids() {
-            for need in instance.needs(id) {
-                join(&mut before, row(id.index()), row(need.index()), *need);
-            }
-        }
-        for id in instance.ids().rev() {
-            for user in instance.users(id) {
-                join(&mut behind, row(id.index()), row(user.index()), *user);
-            }
-        }
-        Reach {
-            words,
-            before,
-            behind,
-        }
-    }
-
-    /// Tensors of predecessors of a node that a successor of it reads.
-    fn crossing(&self, instance: &Instance, id: NodeId) -> Vec<NodeId> {
-        let at = id.index() * self.words;
-        let behind = &self.behind[at..at + self.words];
-        let is_behind = |u: &NodeId| behind[u.index() / 64] >> (u.index() % 64) & 1 != 0;
-        let mut crossing = Vec::new();
-        for (k, word) in self.before[at..at + self.words].iter().enumerate() {
-            let mut left = *word;
-            while left != 0 {
-                let t = NodeId::from(64 * k + left.trailing_zeros() as usize);
-                left &= left - 1;
-                if instance.users(t).iter().any(is_behind) {
-                    crossing.push(t);
-                }
-            }
-        }
-        crossing
-    }
-}
-
-/// Adds another row and its node to a row.
-fn join(
-    bits: &mut [u64],
-    row: std::ops::Range<usize>,
-    other: std::ops::Range<usize>,
-    node: NodeId,
-) {
-    for (to, from) in row.clone().zip(other) {
-        bits[to] |= bits[from];
-    }
-    bits[row.start + node.index() / 64] |= 1 << (node.index() % 64);
+/// Tensors of predecessors of a node that a successor of it reads.
+fn crossing(reach: &Reach, instance: &Instance, id: NodeId) -> Vec<NodeId> {
+    let is_behind = |u: &NodeId| reach.is_before(id, *u);
+    let is_read = |t: &NodeId| instance.users(*t).iter().any(is_behind);
+    reach.before(id).filter(is_read).collect()
 }

@@ -1,6 +1,6 @@
 //! Rows and intervals of Checkmate's program, carried over from a few equal layers to many.
 
-use super::interval::{Interval, Row};
+use super::interval::{Around, Interval, Row};
 use super::path_cuts::{PathCut, PathMemoryCut};
 use super::{CheckmateFormulation, CheckmateGraph};
 use crate::bound::smallest_budget;
@@ -26,6 +26,10 @@ impl Layered for CheckmateGraph {
         Some(graph)
     }
 
+    fn like(self, other: &Self) -> Self {
+        self.with_scope(other.scope)
+    }
+
     fn formulation(instance: Arc<Instance>) -> Option<CheckmateFormulation> {
         Some(CheckmateFormulation::new(instance))
     }
@@ -40,6 +44,7 @@ impl Layered for CheckmateGraph {
             Row::Input { stage, node, input } => vec![*node, *input, *stage],
             Row::Parent { stage, node } => vec![*node, *stage],
             Row::Memory { stage, .. } => vec![*stage],
+            Row::Around(row) => vec![row.stage],
             Row::Cover(at) => vec![at.stage],
             Row::Path(cut) => cut
                 .path
@@ -185,9 +190,19 @@ impl CheckmateGraph {
                     gauge: 0,
                 }
             }
+            Row::Around(row) if row.gauge == 0 => Row::Around(Around {
+                stage: node(&row.stage)?,
+                node: node(&row.node)?,
+                gauge: 0,
+                with: row.with.iter().map(node).collect::<Option<_>>()?,
+            }),
             Row::Path(cut) => Row::Path(self.path_beside(cut, beside)?),
             Row::PathMemory(cut) => Row::PathMemory(self.path_memory_beside(cut, beside)?),
-            Row::Memory { .. } | Row::Cover(_) | Row::Class(_) | Row::Branch(_) => return None,
+            Row::Memory { .. }
+            | Row::Around(_)
+            | Row::Cover(_)
+            | Row::Class(_)
+            | Row::Branch(_) => return None,
         })
     }
 
@@ -200,6 +215,9 @@ impl CheckmateGraph {
             Row::Input { stage, node, input } => node < stage && reads(*node, *input),
             Row::Parent { stage, node } => node < stage && self.parent[*node as usize].is_some(),
             Row::Memory { stage, node, .. } => node <= stage,
+            Row::Around(row) => {
+                row.node < row.stage && row.with.iter().all(|j| reads(row.node, *j))
+            }
             Row::Path(_) | Row::PathMemory(_) => true,
             Row::Cover(_) | Row::Class(_) | Row::Branch(_) => false,
         }

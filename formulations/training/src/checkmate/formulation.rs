@@ -1,7 +1,8 @@
 //! The interface of Checkmate's program to the search.
 
 use super::CheckmateGraph;
-use super::interval::{Interval, IntervalPoint, tree_proof};
+use super::graph::PlanScope;
+use super::interval::{Interval, IntervalPoint, Row, tree_proof};
 use super::large::LargeGraph;
 use super::starts::{fitting, known, schedule_of};
 use crate::anneal::CheckmateLandscape;
@@ -16,7 +17,8 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_search::anneal::Found;
 use remat_search::{
-    BoundProof, Formulation, Heuristic, Problem, Settings, SolveError, Start, Watch,
+    ALL_PLANS, BoundProof, Formulation, Heuristic, PLANS_IN_THIS_ORDER, Problem, STAGE_SCHEDULES,
+    Settings, SolveError, Start, Watch,
 };
 use remat_solver::price::{Incumbents, RootStart, TreeProof};
 use std::sync::Arc;
@@ -153,6 +155,7 @@ pub(crate) fn start_of<P: Problem<Schedule = CheckmateSchedule>>(
                 budget_bytes,
                 instance.base_cost(),
             )),
+            over_all_plans: true,
         });
     }
     if instance.len() > SEARCH_NODE_LIMIT {
@@ -184,8 +187,28 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn program(&self) -> Option<Arc<CheckmateGraph>> {
-        let graph = CheckmateGraph::new(self.instance, self.budget_bytes);
-        graph.ok().map(Arc::new)
+        let graph = CheckmateGraph::new(self.instance, self.budget_bytes).ok()?;
+        Some(Arc::new(graph.with_scope(PlanScope::PlansInThisOrder)))
+    }
+
+    fn scope(&self, program: &CheckmateGraph) -> &'static str {
+        match program.scope {
+            PlanScope::StageSchedules => STAGE_SCHEDULES,
+            PlanScope::PlansInThisOrder if self.instance.has_forced_order() => ALL_PLANS,
+            PlanScope::PlansInThisOrder => PLANS_IN_THIS_ORDER,
+        }
+    }
+
+    fn narrower(&self, program: &CheckmateGraph) -> Option<Arc<CheckmateGraph>> {
+        let narrow = program.clone().with_scope(PlanScope::StageSchedules);
+        program.has_moments().then(|| Arc::new(narrow))
+    }
+
+    fn narrowed(&self, mut start: RootStart<CheckmateGraph>) -> RootStart<CheckmateGraph> {
+        let is_common = |row: &Row| !matches!(row, Row::Around(_));
+        start.proof.retain(|(row, _)| is_common(row));
+        start.tight.retain(is_common);
+        start
     }
 
     fn root_start(

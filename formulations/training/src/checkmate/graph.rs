@@ -49,6 +49,19 @@ pub struct CheckmateGraph {
     pub classes: Vec<Vec<u32>>,
     /// Rules of the class that plans belong to; `None` for all stage schedules.
     pub rules: Option<Arc<ClassRules>>,
+    /// The plans that the program covers.
+    pub scope: PlanScope,
+}
+
+/// The plans that a program covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PlanScope {
+    /// Stage schedules: a stage computes each node at most once, in the order of the graph.
+    #[default]
+    StageSchedules,
+    /// All plans whose first computations come in the order of the graph; the program counts
+    /// memory at *moments* (`docs/theory/every-plan.md`).
+    PlansInThisOrder,
 }
 
 impl CheckmateGraph {
@@ -121,6 +134,7 @@ impl CheckmateGraph {
             first_backward,
             capacity,
             rules: None,
+            scope: PlanScope::default(),
         }
     }
 
@@ -130,6 +144,17 @@ impl CheckmateGraph {
             rules: Some(rules.clone()),
             ..self
         }
+    }
+
+    /// The graph for all plans of a scope.
+    pub fn with_scope(self, scope: PlanScope) -> CheckmateGraph {
+        CheckmateGraph { scope, ..self }
+    }
+
+    /// Returns whether memory is counted at moments, for plans of any order within a stage.
+    #[inline]
+    pub fn has_moments(&self) -> bool {
+        self.scope == PlanScope::PlansInThisOrder
     }
 
     /// Number of nodes, which is also the number of stages.
@@ -186,6 +211,15 @@ impl CheckmateGraph {
     pub(crate) fn wait_event(&self) -> Option<u32> {
         let wait = self.waiting?;
         Some(wait.stage * self.len() as u32 + wait.stage)
+    }
+
+    /// The first stage of those in which a parent is computed again if a by-product is computed
+    /// again in `stage`: the stage itself, or with moments any stage since its first computation.
+    pub(crate) fn parent_from(&self, parent: u32, stage: u32) -> u32 {
+        match self.has_moments() {
+            true => parent + 1,
+            false => stage,
+        }
     }
 
     /// Stages in which it can be useful to compute a node again.

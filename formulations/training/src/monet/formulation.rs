@@ -137,6 +137,7 @@ impl Formulation for MonetFormulation {
                         replay.cost,
                     )),
                     replay,
+                    over_all_plans: false,
                 }
             }
             Ok(bound) if instance.len() > SEARCH_NODE_LIMIT => Start::TooLarge(bound),

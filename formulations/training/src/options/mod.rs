@@ -30,7 +30,7 @@ use rayon::ThreadPool;
 use remat_instances::instance::{Duplex, Instance, LinkChoice, LinkRequest, LinkRequestError};
 use remat_instances::plan_class::UnknownPlanClass;
 use remat_instances::{PlanClass, Semantics};
-use remat_search::{Effort, Settings, SolveError};
+use remat_search::{Effort, Scope, Settings, SolveError};
 use remat_solver::threads::pool;
 use std::time::Duration;
 
@@ -231,6 +231,11 @@ declare! {
     /// The number changes the tree. 0 means four, or with a time limit one per thread if there are
     /// more than four threads.
     lanes: usize, Search, ValueForm::Whole(MOST_THREADS), threads;
+    /// Plans that the bound covers [default: widest]
+    ///
+    /// The widest scope costs nothing on networks. Once its bound can rise no more, the search goes
+    /// on to the bound over stage schedules, and both are reported.
+    bound_scope: Scope, Search, ValueForm::Word(&SCOPES), |text| text.parse();
     /// Worker threads; 0 for one per core [default: 0]
     threads: usize, Workers, ValueForm::Whole(MOST_THREADS), threads;
     /// Seed of all random choices [default: 0]
@@ -298,6 +303,16 @@ static EFFORTS: [(&str, &str); 2] = [
         "All rounds, iterations and nodes that the limits allow: minutes",
     ),
     ("quick", "A small share of this work: seconds"),
+];
+static SCOPES: [(&str, &str); 2] = [
+    (
+        "widest",
+        "All plans in the graph's order, or in any order where no other one matters",
+    ),
+    (
+        "stage-schedules",
+        "Plans that run an operator at most once between two first runs",
+    ),
 ];
 static FORMULATIONS: [(&str, &str); 2] = [
     (
@@ -432,6 +447,7 @@ impl SolveOptions {
             time_limit: self.time_limit,
             effort: self.effort,
             lanes: self.lanes,
+            scope: self.bound_scope,
             threads: self.threads,
             seed: self.seed,
             ..Settings::default()

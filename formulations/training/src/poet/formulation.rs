@@ -82,6 +82,7 @@ impl Formulation for PoetFormulation {
                 schedule: everything,
                 replay: plain,
                 proof: None,
+                over_all_plans: false,
             });
         }
         let bound = graph.base_cost();

@@ -27,5 +27,5 @@ mod stages;
 mod walk;
 
 pub use front::Reorder;
-pub use outcome::{ALL_PLANS, OrderChoice, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
+pub use outcome::{OrderChoice, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 pub use settings::ReorderTuning;

@@ -2,13 +2,11 @@
 
 use crate::written::{NoPlan, Written};
 use remat_instances::instance::{Instance, NodeId};
-use remat_search::{Outcome, Status};
+use remat_search::{Outcome, STAGE_SCHEDULES, Status};
 use std::sync::Arc;
 
 /// Scope of a bound of a reordered instance: stage schedules in the order that was found.
 pub const STAGE_SCHEDULES_IN_THIS_ORDER: &str = "stage-schedules-in-this-order";
-/// Scope of a bound over all plans, in any order of first computations.
-pub const ALL_PLANS: &str = "all-plans";
 
 /// The order of first computations that a solve has chosen.
 #[derive(Clone, Debug)]
@@ -84,21 +82,23 @@ impl Reordered {
                 outcome.proof = None;
             }
             if outcome.infeasible_because.is_none() {
-                (outcome.bound, outcome.bound_scope) = (any, ALL_PLANS);
+                outcome.cover_all_plans(any);
                 outcome.settle(gap, interrupted);
             }
             return;
         };
         let holds = in_order && outcome.bound <= objective;
         match holds {
-            _ if any >= objective => (outcome.bound, outcome.bound_scope) = (objective, ALL_PLANS),
+            _ if any >= objective => outcome.cover_all_plans(objective),
             true if is_given => outcome.bound = outcome.bound.max(any),
             true => {
                 outcome.bound = outcome.bound.max(any);
-                outcome.bound_scope = STAGE_SCHEDULES_IN_THIS_ORDER;
+                if outcome.bound_scope == STAGE_SCHEDULES {
+                    outcome.bound_scope = STAGE_SCHEDULES_IN_THIS_ORDER;
+                }
             }
             false => {
-                (outcome.bound, outcome.bound_scope) = (any, ALL_PLANS);
+                outcome.cover_all_plans(any);
                 outcome.proof = None;
             }
         }

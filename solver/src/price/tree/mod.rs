@@ -67,6 +67,9 @@ pub struct TreeSettings {
     pub dive_every: u64,
     /// True if a proof is collected.
     pub prove: bool,
+    /// True if the search ends once the bound can rise no more: a closed node, whose point leaves
+    /// no quantity open but is no solution, has the least bound. For relaxations of problems.
+    pub ends_stuck: bool,
 }
 
 impl Default for TreeSettings {
@@ -86,6 +89,7 @@ impl Default for TreeSettings {
             strong_iterations: 100,
             dive_every: 0,
             prove: false,
+            ends_stuck: false,
         }
     }
 }
@@ -97,6 +101,9 @@ pub enum TreeEnd {
     Closed,
     /// No solution fits: the program is proven infeasible.
     Infeasible,
+    /// A node whose point leaves no quantity open, but is no solution, has the least bound
+    /// ([`TreeSettings::ends_stuck`]).
+    Stuck,
     /// A limit, the flag or the LP solver stopped the search.
     Limit,
 }
@@ -275,6 +282,8 @@ impl<'a, P: Program> Tree<'a, P> {
         Ok(TreeOutcome {
             end: if self.bound > self.lanes[0].program().cost_upper_bound() {
                 TreeEnd::Infeasible
+            } else if self.is_stuck() && self.bound < self.target() {
+                TreeEnd::Stuck
             } else if self.bound >= self.target_within(self.settings.gap) {
                 TreeEnd::Closed
             } else {
@@ -329,9 +338,15 @@ impl<'a, P: Program> Tree<'a, P> {
 
     fn limit_reached(&self) -> bool {
         self.bound >= self.target()
+            || self.is_stuck()
             || self.nodes >= self.settings.nodes
             || self.work().iterations >= self.settings.iterations
             || self.lanes[0].is_late()
+    }
+
+    /// Returns whether the bound can rise no more, and the settings end the search then.
+    fn is_stuck(&self) -> bool {
+        self.settings.ends_stuck && self.bound >= self.closed_bound
     }
 
     /// The least bound that closes a node.

@@ -73,8 +73,15 @@ impl Lives for CheckmateGraph {
         };
         for (k, &stage) in changes.iter().enumerate() {
             let first = changes.get(k + 1).map_or(node, |before| before + 1);
-            let end = stand.end(stage);
-            let start = stand.start(stage).map(|price| (price, 0));
+            let Turns {
+                start,
+                end_of_made,
+                end_of_kept,
+            } = match self.has_moments() {
+                true => stand.at_moments(stage),
+                false => stand.in_order(stage),
+            };
+            let start = start.map(|price| (price, 0));
             if let Some((price, way)) = start.filter(|_| stage > node) {
                 walk.offer(Offer {
                     first,
@@ -88,8 +95,8 @@ impl Lives for CheckmateGraph {
                 first,
                 last: stage,
                 start,
-                end_of_made: end,
-                end_of_kept: end,
+                end_of_made,
+                end_of_kept,
                 stay: may_stay.then_some(T::ZERO),
             };
             walk.go(span, found);
@@ -115,7 +122,7 @@ impl Lives for CheckmateGraph {
     }
 
     fn made_with(&self, node: u32) -> Option<u32> {
-        self.parent[node as usize]
+        self.parent[node as usize].filter(|_| !self.has_moments())
     }
 
     fn stages_again(&self, node: u32) -> Range<u32> {
@@ -196,45 +203,97 @@ impl<T: Number> Stand<'_, T> {
         }
     }
 
-    /// Least charge up to an end in a stage, and the reader there; of equals the first reader.
-    fn end(&mut self, stage: u32) -> Option<(T, u32)> {
+    /// Removes the payments for crossings of later stages.
+    fn go_to_stage(&mut self, stage: u32) {
         while let Some((paid, before)) = self.crosses.split_last().filter(|c| c.0.0 > stage) {
             self.crosses = before;
             self.crossed = self.crossed - paid.1;
         }
+    }
+
+    /// The charge up to the event before a turn in a stage.
+    fn charged_before(&mut self, stage: u32, turn: u32) -> T {
+        self.go_before(event(self.graph.len(), stage, turn));
+        self.bytes_before(stage, turn) + self.covered + self.crossed
+    }
+
+    /// Returns whether a reader may run in a stage.
+    fn runs(&self, reader: u32, stage: u32) -> bool {
+        reader <= stage
+            && stage <= reader.max(self.graph.last_stage[reader as usize])
+            && (reader == stage || self.exclusions.may_start(reader, stage, 0))
+    }
+
+    /// The arcs of a stage whose nodes have their turns in order. A stretch ends behind the reader
+    /// with the least charge; of equals the first one.
+    fn in_order(&mut self, stage: u32) -> Turns<T> {
+        self.go_to_stage(stage);
         let graph = self.graph;
         let mut end: Option<(T, u32)> = None;
         for &u in graph.users[self.node as usize].iter().rev() {
-            if u > stage || stage > u.max(graph.last_stage[u as usize]) {
-                continue;
-            }
-            if u < stage && !self.exclusions.may_start(u, stage, 0) {
-                continue;
-            }
-            self.go_before(event(graph.len(), stage, u) + 1);
-            let charged = -self.bytes_before(stage, u + 1) - self.covered - self.crossed;
-            if end.is_none_or(|(best, _)| charged <= best) {
-                end = Some((charged, u));
+            if self.runs(u, stage) {
+                let charged = T::ZERO - self.charged_before(stage, u + 1);
+                if end.is_none_or(|(best, _)| charged <= best) {
+                    end = Some((charged, u));
+                }
             }
         }
-        end
+        let behind = u32::from(stage == self.node);
+        let start = self.start(stage, self.node + behind);
+        Turns {
+            start,
+            end_of_made: end,
+            end_of_kept: end,
+        }
     }
 
-    /// Cost of a start in a stage, behind [`Stand::end`], less the charge up to there.
-    fn start(&mut self, stage: u32) -> Option<T> {
+    /// The arcs of a stage with moments: a stretch ends at the moment of the stage, or within the
+    /// stage, where only stretches from before are charged for nothing.
+    fn at_moments(&mut self, stage: u32) -> Turns<T> {
+        self.go_to_stage(stage);
+        let readers = self.graph.users[self.node as usize].iter().copied();
+        let reads_last = readers.clone().any(|u| u == stage);
+        let reads_within = readers
+            .filter(|u| *u < stage)
+            .find(|u| self.runs(*u, stage));
+        let end = |charged: T, name: u32| (T::ZERO - charged, name);
+        let least = |a: Option<(T, u32)>, b: Option<(T, u32)>| match (a, b) {
+            (Some(a), Some(b)) => Some(if b.0 <= a.0 { b } else { a }),
+            _ => a.or(b),
+        };
+        let last = reads_last.then(|| end(self.charged_before(stage, stage + 1), stage));
+        let behind = u32::from(stage == self.node);
+        let start = self.start(stage, stage + behind);
+        let made = reads_within.map(|u| end(self.charged_before(stage, stage), u));
+        let kept = reads_within.map(|u| end(self.charged_before(stage, 0), u));
+        Turns {
+            start,
+            end_of_made: least(last, made),
+            end_of_kept: least(last, kept),
+        }
+    }
+
+    /// Cost of a start in a stage, less the charge up to a turn there.
+    fn start(&mut self, stage: u32, turn: u32) -> Option<T> {
         let node = self.node;
         let recomputed = stage > node;
         if recomputed && !self.exclusions.may_start(node, stage, 0) {
             return None;
         }
-        let behind = u32::from(!recomputed);
-        self.go_before(event(self.graph.len(), stage, node) + behind);
+        self.go_before(event(self.graph.len(), stage, turn));
         let cost = match recomputed {
             true => self.graph.cost_again[node as usize] as i64,
             false => 0,
         };
         let paid = self.starts.to_all(stage);
-        let bytes = self.bytes_before(stage, node + behind);
+        let bytes = self.bytes_before(stage, turn);
         Some(self.prices.one.times(cost) - paid + bytes + self.covered + self.crossed)
     }
+}
+
+/// Prices of the arcs of a stage.
+struct Turns<T> {
+    start: Option<T>,
+    end_of_made: Option<(T, u32)>,
+    end_of_kept: Option<(T, u32)>,
 }

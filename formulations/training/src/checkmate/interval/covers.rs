@@ -68,7 +68,7 @@ impl IntervalPoint {
             let CoverMoment { stage, node, .. } = moment;
             there.fill(0.0);
             for (c, x) in &self.intervals {
-                if c.covers(graph.len(), stage, node) {
+                if c.covers(graph, stage, node) {
                     there[c.node as usize] += x;
                 }
             }
@@ -152,7 +152,9 @@ fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<
     let CoverMoment { stage, node, made } = moment;
     let of_stage = &graph.needs[stage as usize];
     let bytes = |i: u32| graph.bytes[i as usize];
-    let is_fixed = |i: u32| i <= node && of_stage.contains(&i);
+    // With moments, an input of the stage may come after the recomputation.
+    let in_order = node == stage || !graph.has_moments();
+    let is_fixed = |i: u32| in_order && i <= node && of_stage.contains(&i);
     let of_node: &[u32] = match made {
         Some(_) => &graph.needs[node as usize],
         None => &[],

@@ -26,7 +26,8 @@
 //! With `k` micro-batches in flight, rows of memory, rounded or not, and path memory cuts have
 //! `(k - 1) m_i` more for each interval that covers the wait ([`Waiting`](crate::waiting::Waiting)).
 //!
-//! A class of plans ([`ClassRules`](remat_instances::ClassRules)) has further rows (`class`).
+//! A class of plans ([`ClassRules`](remat_instances::ClassRules)) has further rows (`class`). The
+//! program of all plans in the order of the graph has other rows within a stage (`moments`).
 //!
 //! All rows except needs are added lazily. The last one is stronger than in the compact form: a
 //! tensor that is read last in stage `b` itself, behind the turn of `j`, counts as staying. Rows
@@ -44,6 +45,7 @@ mod arcs;
 mod branch;
 mod class;
 mod covers;
+mod moments;
 mod point;
 mod program;
 mod proof;
@@ -54,6 +56,7 @@ pub(crate) use branch::open_quantities;
 pub use branch::{Branch, Quantity};
 pub use class::ClassRow;
 pub use covers::EventCover;
+pub use moments::Around;
 pub use point::IntervalPoint;
 pub(crate) use point::{by_tensor, kept};
 pub(crate) use program::{ROUNDED_LIMIT, ROUNDED_VIOLATION};
@@ -133,22 +136,33 @@ impl Interval {
     }
 
     /// The first event at which its memory is charged to it. A first computation's own event is not
-    /// charged: it happens in every schedule.
+    /// charged: it happens in every schedule. With moments, a recomputation is charged from the end
+    /// of its stage on.
     #[inline]
-    pub(crate) fn first_event(&self, len: usize) -> u32 {
-        event(len, self.start, self.node) + u32::from(!self.is_recomputed())
+    pub(crate) fn first_event(&self, graph: &CheckmateGraph) -> u32 {
+        let turn = match graph.has_moments() {
+            true => self.start,
+            false => self.node,
+        };
+        event(graph.len(), self.start, turn) + u32::from(!self.is_recomputed())
     }
 
-    /// The event that reads it last.
+    /// The event that reads it last. With moments, a reader within the stage has no event; the last
+    /// one is before the stage.
     #[inline]
-    pub(crate) fn last_event(&self, len: usize) -> u32 {
-        event(len, self.end, self.reader)
+    pub(crate) fn last_event(&self, graph: &CheckmateGraph) -> u32 {
+        match graph.has_moments() && self.reader < self.end {
+            true => event(graph.len(), self.end, 0) - 1,
+            false => event(graph.len(), self.end, self.reader),
+        }
     }
 
-    /// Returns whether it is in memory at an event.
-    pub fn covers(&self, len: usize, stage: u32, node: u32) -> bool {
-        let e = event(len, stage, node);
-        (self.first_event(len)..=self.last_event(len)).contains(&e)
+    /// Returns whether it is in memory at an event. With moments, it is there at the turn of a
+    /// recomputation if it is there throughout the stage.
+    #[inline]
+    pub fn covers(&self, graph: &CheckmateGraph, stage: u32, node: u32) -> bool {
+        let e = event(graph.len(), stage, node);
+        (self.first_event(graph)..=self.last_event(graph)).contains(&e)
     }
 }
 
@@ -162,8 +176,7 @@ impl Stretch for Interval {
 
     #[inline]
     fn is_at(&self, graph: &CheckmateGraph, moment: u32) -> bool {
-        let n = graph.len();
-        (self.first_event(n)..=self.last_event(n)).contains(&moment)
+        (self.first_event(graph)..=self.last_event(graph)).contains(&moment)
     }
 
     #[inline]

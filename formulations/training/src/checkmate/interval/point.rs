@@ -50,14 +50,13 @@ impl IntervalPoint {
     }
 
     /// The intervals of each tensor, as ranges into `intervals`.
-    fn by_tensor(&self, graph: &CheckmateGraph) -> Vec<std::ops::Range<usize>> {
+    pub(super) fn by_tensor(&self, graph: &CheckmateGraph) -> Vec<std::ops::Range<usize>> {
         by_tensor(&self.intervals, graph.len(), |c| c.node)
     }
 
     /// Rows of recomputations whose inputs are not all there, or that come without their parents,
     /// by more than `tolerance`.
     pub fn violated_inputs(&self, graph: &CheckmateGraph, tolerance: f64) -> Vec<Row> {
-        let n = graph.len();
         let tensors = self.by_tensor(graph);
         let mut found = Vec::new();
         for range in &tensors {
@@ -70,7 +69,8 @@ impl IntervalPoint {
                 let made: f64 = starts.iter().map(|s| s.1).sum();
                 if let Some(parent) = graph.parent[c.node as usize] {
                     let own = self.intervals[tensors[parent as usize].clone()].iter();
-                    let with = own.filter(|(d, _)| d.is_recomputed() && d.start == c.start);
+                    let stages = graph.parent_from(parent, c.start)..=c.start;
+                    let with = own.filter(|(d, _)| d.is_recomputed() && stages.contains(&d.start));
                     if with.map(|d| d.1).sum::<f64>() < made - tolerance {
                         found.push(Row::Parent {
                             stage: c.start,
@@ -81,7 +81,10 @@ impl IntervalPoint {
                 for &j in &graph.needs[c.node as usize] {
                     let there: f64 = self.intervals[tensors[j as usize].clone()]
                         .iter()
-                        .filter(|(d, _)| d.covers(n, c.start, c.node))
+                        .filter(|(d, _)| match graph.has_moments() {
+                            true => d.start <= c.start && c.start <= d.end,
+                            false => d.covers(graph, c.start, c.node),
+                        })
                         .map(|d| d.1)
                         .sum();
                     if there < made - tolerance {
@@ -124,10 +127,13 @@ impl IntervalPoint {
         let mut scratch = Vec::new();
         for &(c, x) in &self.intervals {
             let held = bytes[c.node as usize] as f64 * x;
-            changes.push((c.first_event(n), held));
-            changes.push((c.last_event(n) + 1, -held));
+            let (first, last) = (c.first_event(graph), c.last_event(graph));
+            if first <= last {
+                changes.push((first, held));
+                changes.push((last + 1, -held));
+            }
             let workspace = again[c.node as usize] - bytes[c.node as usize];
-            if c.is_recomputed() && workspace > 0 {
+            if c.is_recomputed() && workspace > 0 && !graph.has_moments() {
                 scratch.push((event(n, c.start, c.node), workspace as f64 * x));
             }
         }
@@ -161,7 +167,8 @@ impl IntervalPoint {
                 if k == t {
                     here += gauge_of.working[k as usize] as f64;
                 }
-                if is_news(here, k) {
+                // With moments, stages have other rows.
+                if is_news(here, k) && (k == t || !graph.has_moments()) {
                     stage.push((here, t, k));
                 }
                 if k == t {
@@ -170,7 +177,7 @@ impl IntervalPoint {
                 // Up to the next event that differs all are alike.
                 let next = [changes.peek(), scratch.peek()].into_iter().flatten();
                 let next = next.map(|c| c.0 - event(n, t, 0)).fold(t, u32::min);
-                if load > limit_bytes {
+                if load > limit_bytes && !graph.has_moments() {
                     let alike = (k + 1..next).filter(|k| is_news(load, *k));
                     stage.extend(alike.take(per_stage).map(|k| (load, t, k)));
                 }
@@ -196,7 +203,6 @@ impl IntervalPoint {
         capacity: f64,
         tensors: &[std::ops::Range<usize>],
     ) -> (f64, PathMemoryCut) {
-        let n = graph.len();
         let (a, b, j) = (path.from, path.reader, path.source());
         let own = |k: u32| k == j || graph.needs[j as usize].contains(&k);
         let mut staying = Vec::new();
@@ -209,11 +215,11 @@ impl IntervalPoint {
             if range.is_empty() {
                 continue;
             }
-            let window = starts_between(k, j, a, b);
+            let window = starts_between(graph, k, j, a, b);
             let stays: f64 = self.intervals[range.clone()]
                 .iter()
                 .map(|(c, x)| {
-                    let kept = c.covers(n, b, j);
+                    let kept = c.covers(graph, b, j);
                     x * (f64::from(u8::from(kept)) - f64::from(u8::from(window.contains(&c.start))))
                 })
                 .sum();
@@ -226,7 +232,7 @@ impl IntervalPoint {
             cover.resize(whole.len(), 0.0);
             for &(c, x) in &self.intervals[range] {
                 for t in c.start.max(a)..=c.end.min(b) {
-                    if c.covers(n, t, j) {
+                    if c.covers(graph, t, j) {
                         cover[(t - a) as usize] += x;
                     }
                 }

@@ -222,6 +222,8 @@ impl Separation for CheckmateGraph {
         let most = (self.capacity as f64 + limits.overflow) * (1.0 + 1e-6);
         let memory = point.violated_memory(self, 0, most, limits.per_group, limits.known);
         rows.extend(memory.into_iter().take(limits.resource_rows));
+        let around = point.violated_around(self, 0, most, limits.per_group, limits.known);
+        rows.extend(around.into_iter().take(limits.resource_rows));
         rows
     }
 
@@ -238,6 +240,8 @@ impl Separation for CheckmateGraph {
                 let most = measure.capacity as f64 * (1.0 + ROUNDED_VIOLATION);
                 let rounded = point.violated_memory(self, gauge as u32, most, 1, |_| false);
                 rows.extend(rounded.into_iter().take(ROUNDED_LIMIT));
+                let around = point.violated_around(self, gauge as u32, most, 1, |_| false);
+                rows.extend(around.into_iter().take(ROUNDED_LIMIT));
             }
         }
         rows

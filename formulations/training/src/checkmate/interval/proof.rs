@@ -4,7 +4,7 @@ use super::{CheckmateGraph, Quantity, Row};
 use crate::life::multipliers;
 use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
 use remat_instances::Instance;
-use remat_search::BoundProof;
+use remat_search::{ALL_PLANS, BoundProof, PLANS_IN_THIS_ORDER};
 use remat_solver::price::TreeProof;
 use std::fmt::Write;
 
@@ -25,7 +25,14 @@ impl Proven for CheckmateGraph {
         multipliers(self, rows, duals)
     }
 
-    fn write_terms(&self, _: &Instance, text: &mut String) {
+    fn write_terms(&self, instance: &Instance, text: &mut String) {
+        if self.has_moments() {
+            let scope = match instance.has_forced_order() {
+                true => ALL_PLANS,
+                false => PLANS_IN_THIS_ORDER,
+            };
+            let _ = writeln!(text, "scope {scope}");
+        }
         if let Some(rules) = &self.rules {
             let _ = writeln!(text, "class {}", rules.class());
         }
@@ -47,6 +54,7 @@ impl Proven for CheckmateGraph {
                 let unit = self.gauges[*gauge as usize].unit;
                 let _ = write!(text, "memory {stage} {node} {unit}");
             }
+            Row::Around(row) => row.write(self, text),
             Row::Cover(at) => {
                 let (most, made) = (at.cover.most, at.made);
                 let _ = write!(text, "cover {} {} {most} {made}", at.stage, at.node);

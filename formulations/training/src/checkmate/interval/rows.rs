@@ -1,6 +1,6 @@
 //! Rows of the form, as linear forms in atoms.
 
-use super::{Branch, CheckmateGraph, ClassRow, EventCover, Interval, Quantity, event};
+use super::{Around, Branch, CheckmateGraph, ClassRow, EventCover, Interval, Quantity, event};
 use crate::checkmate::path_cuts::{PathCut, PathMemoryCut};
 use crate::life::{Atom, Term, Which};
 
@@ -39,6 +39,8 @@ pub enum Row {
         /// The node whose turn it is.
         node: u32,
     },
+    /// Memory around a recomputation, in a program with moments.
+    Around(Around),
     /// Cover of an event: a limit on the tensors that fit there together, each as a whole.
     Cover(EventCover),
     /// A path cut.
@@ -69,12 +71,18 @@ impl Row {
         match self {
             Row::Need { node, reader } => note(Term::at(*node, event(n, *reader, *reader), 1)),
             Row::Input { stage, node, input } => {
-                note(Term::at(*input, event(n, *stage, *node), 1));
+                if graph.has_moments() {
+                    // In any order: there when the stage begins, or made in it.
+                    note(Term::crosses(*input, *stage, 1));
+                    note(start(*input, *stage, *stage, 1));
+                } else {
+                    note(Term::at(*input, event(n, *stage, *node), 1));
+                }
                 note(start(*node, *stage, *stage, -1));
             }
             Row::Parent { stage, node } => {
                 if let Some(parent) = graph.parent[*node as usize] {
-                    note(start(parent, *stage, *stage, 1));
+                    note(start(parent, graph.parent_from(parent, *stage), *stage, 1));
                 }
                 note(start(*node, *stage, *stage, -1));
             }
@@ -96,6 +104,7 @@ impl Row {
                     }
                 }
             }
+            Row::Around(row) => row.terms(graph, of, note),
             Row::Cover(at) => {
                 if at.made > 0 {
                     note(start(at.node, at.stage, at.stage, -i64::from(at.made)));
@@ -127,7 +136,7 @@ impl Row {
                 let (a, b, j) = (cut.path.from, cut.path.reader, cut.path.source());
                 for &k in part(&cut.staying, of, |k| *k) {
                     note(Term::at(k, event(n, b, j), bytes(k)));
-                    let window = starts_between(k, j, a, b);
+                    let window = starts_between(graph, k, j, a, b);
                     if !window.is_empty() {
                         note(start(k, *window.start(), *window.end(), -bytes(k)));
                     }
@@ -180,6 +189,7 @@ impl Row {
                 };
                 gauge.capacity as i64 - own as i64
             }
+            Row::Around(row) => graph.gauges[row.gauge as usize].capacity as i64,
             Row::PathMemory(cut) => {
                 let beside: i64 = cut
                     .companions
@@ -196,13 +206,23 @@ impl Row {
 
     /// Returns whether it is a memory row: at most, in bytes.
     pub fn is_memory(&self) -> bool {
-        matches!(self, Row::Memory { .. } | Row::PathMemory(_))
+        matches!(
+            self,
+            Row::Memory { .. } | Row::Around(_) | Row::PathMemory(_)
+        )
     }
 }
 
-/// The window of start stages of tensor `k` behind event `(a,j)`, up to event `(b,j)`.
-pub(super) fn starts_between(k: u32, j: u32, a: u32, b: u32) -> std::ops::RangeInclusive<u32> {
-    if k < j {
+/// The window of start stages of tensor `k` behind event `(a,j)`, up to event `(b,j)`. With
+/// moments, a tensor with a start in stage `b` is not there at that event.
+pub(super) fn starts_between(
+    graph: &CheckmateGraph,
+    k: u32,
+    j: u32,
+    a: u32,
+    b: u32,
+) -> std::ops::RangeInclusive<u32> {
+    if k < j && !graph.has_moments() {
         a + 1..=b
     } else {
         a..=b.saturating_sub(1)

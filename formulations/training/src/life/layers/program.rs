@@ -25,6 +25,10 @@ pub trait Layered: Program {
     fn of_few(instance: &Instance, budget_bytes: u64) -> Option<Self> {
         Self::of(instance, budget_bytes)
     }
+    /// The program with the plans that another one covers, if it has several scopes.
+    fn like(self, _: &Self) -> Self {
+        self
+    }
     /// The formulation for an instance.
     fn formulation(instance: Arc<Instance>) -> Option<Self::Formulation>;
     /// Returns whether no schedule fits a budget, if that is seen at once.

@@ -41,8 +41,8 @@ pub fn root_start<P: Layered>(
     // If no stack is longer than the judge's, the network judges itself.
     let judge = Few::<P>::new(instance, layout, JUDGE).and_then(|judge| {
         let budget = budgets.of(&judge, 0.0)?;
-        let program = P::of(&judge.instance, budget)?;
-        Some((judge.layout, program))
+        let own = P::of(&judge.instance, budget)?.like(program);
+        Some((judge.layout, own))
     });
     let mut best: Option<(u64, RootStart<P>)> = None;
     let mut known = None;
@@ -53,7 +53,7 @@ pub fn root_start<P: Layered>(
         let budget = budgets.of(&few, extra);
         let small = budget
             .and_then(|b| P::of_few(&few.instance, b))
-            .map(Arc::new);
+            .map(|small| Arc::new(small.like(program)));
         let Some((small, found)) = small.and_then(|small| {
             let found = small_root(&small, stop)?;
             Some((small, found))

@@ -25,7 +25,7 @@ use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, Replay};
 use remat_search::{
-    BoundProof, Listener, Outcome, Settings, Solvable, SolveError, Watch, relative_gap,
+    BoundProof, Listener, Outcome, Scope, Settings, Solvable, SolveError, Watch, relative_gap,
 };
 use remat_solver::threads;
 use std::sync::Arc;
@@ -84,6 +84,11 @@ impl<'a> Offload<'a> {
 
     /// The same with settings; the time limit covers the whole solve.
     pub fn settings(self, settings: Settings) -> Self {
+        // Trips and envelopes are about stage schedules.
+        let settings = Settings {
+            scope: Scope::StageSchedules,
+            ..settings
+        };
         Offload { settings, ..self }
     }
 
