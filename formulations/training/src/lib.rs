@@ -37,6 +37,7 @@
 //! | [`reorder`] | the order of first computations, searched for a budget |
 //! | [`improve`] | the steps of a plan in a better order |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
+//! | `inserted` | graphs with nodes that only mark a moment |
 //! | [`in_flight`], [`waiting`] | several micro-batches in flight, and the memory of those that wait |
 //!
 //! [`remat_memory`] finds execution orders and addresses; `remat_models` solves raw programs.
@@ -51,6 +52,7 @@ pub mod checkmate;
 pub mod class;
 pub mod improve;
 pub mod in_flight;
+mod inserted;
 pub mod life;
 pub mod monet;
 pub mod offload;

@@ -1,6 +1,6 @@
 //! Copies, another order, addresses and starts of a solve: one place for all doors.
 
-use super::{AnyPlan, CopyChoice, FreePlans, Solution, Solve};
+use super::{AnyPlan, CopyChoice, FreePlans, Solution, Solve, idle};
 use crate::any::AnyFormulation;
 use crate::in_flight::InFlight;
 use crate::offload::nodes::Offload;
@@ -212,15 +212,22 @@ fn search(
         (solution.outcome, solution.plan) = several.listener(asked.listener).run()?;
         return Ok(solution);
     }
+    let may_idle = idle::may_pay(&formulation, &solution.plain, budget_bytes, &settings);
+    let own_share = match formulation.class() {
+        Some(_) => CLASS_SHARE,
+        None if may_idle => idle::FIRST_SHARE,
+        None => 1.0,
+    };
     let own = Settings {
-        time_limit: settings.time_limit.map(|limit| match formulation.class() {
-            Some(_) => limit.mul_f64(CLASS_SHARE),
-            None => limit,
-        }),
+        time_limit: settings.time_limit.map(|limit| limit.mul_f64(own_share)),
         ..settings.clone()
     };
     (solution.outcome, solution.plan) =
         formulation.solve_and_write(budget_bytes, &starts, &own, asked.listener)?;
+    if may_idle {
+        let found = (&mut solution.outcome, &mut solution.plan);
+        idle::improve(&formulation, budget_bytes, found, &settings, asked.listener)?;
+    }
     if formulation.class().is_some() {
         solution.free = solution.free_plans(&settings, asked.listener)?;
     }

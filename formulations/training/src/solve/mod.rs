@@ -7,6 +7,7 @@
 //! | `frontier` | [`Frontier`]: one budget after another |
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
 //! | `least` | [`LeastBudget`]: the least budget for which a plan is known |
+//! | `idle` | idle stages near the least budget |
 //! | `compare`, `rows` | [`Baselines`]: known strategies for comparison, with and without copies |
 //! | `linkable` | [`AnySolvable`]: formulations with and without a link, as one type |
 
@@ -15,6 +16,7 @@ mod compare;
 mod extras;
 mod front;
 mod frontier;
+mod idle;
 mod least;
 mod linkable;
 mod rows;
