@@ -7,6 +7,7 @@ use crate::Semantics;
 ///
 /// - All inputs of any implementation of a node, the input that it may overwrite, its parent and
 ///   its forward twin come before it.
+/// - A node comes behind those that it [ends](crate::instance::Node::ends), with their by-products.
 /// - The forward pass, the loss and the backward pass follow each other.
 /// - Nodes that are computed [once](crate::instance::Node::once) (collectives, effects, mutations)
 ///   keep their order. Such a node may change its inputs, so it also keeps its order with their
@@ -51,6 +52,9 @@ impl Precedence {
                 NodeKind::Backward { forward, .. } => list.extend(forward),
                 NodeKind::Forward | NodeKind::Loss => {}
             }
+        }
+        for id in instance.ids() {
+            before[id.index()].extend(instance.ended_by(id));
         }
         let once = instance.ids().filter(|id| instance.node(*id).once);
         let mut last = None;
@@ -193,6 +197,8 @@ impl Instance {
         for id in order {
             let mut node = self.node(*id).clone();
             node.passing.clear();
+            node.ends.iter_mut().for_each(|end| *end = moved(*end));
+            node.ends.sort_unstable();
             for way in &mut node.implementations {
                 way.needs.iter_mut().for_each(|need| *need = moved(*need));
                 way.needs.sort_unstable();

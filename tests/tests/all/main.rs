@@ -8,6 +8,7 @@ mod checkmate_interval;
 mod checkmate_runs;
 mod checkmate_tree;
 mod contradictions;
+mod ends;
 mod exact;
 mod exclusions;
 mod explain;

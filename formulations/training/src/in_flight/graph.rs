@@ -148,6 +148,7 @@ impl WaitGraph {
 /// Changes every reference of a node to another one.
 fn shift(node: &mut Node, shifted: impl Fn(&mut NodeId)) {
     node.passing.iter_mut().for_each(&shifted);
+    node.ends.iter_mut().for_each(&shifted);
     for way in &mut node.implementations {
         way.needs.iter_mut().for_each(&shifted);
     }

@@ -1,0 +1,58 @@
+//! Nodes that end the recomputation of others, in small graphs, by the words of the format alone.
+
+use crate::graphs::Numbers;
+use remat_instances::instance::InstanceData;
+use remat_instances::{Instance, NodeId};
+
+/// Returns whether one of the nodes before `t` ends node `k`, or its parent.
+pub fn is_ended_before(instance: &Instance, k: usize, t: usize) -> bool {
+    is_ended(instance, k, (0..t).map(NodeId::from))
+}
+
+/// Returns whether one of the nodes `ran` ends node `k`, or its parent.
+pub fn is_ended(instance: &Instance, k: usize, mut ran: impl Iterator<Item = NodeId>) -> bool {
+    let id = NodeId::from(k);
+    let parent = instance.node(id).parent();
+    ran.any(|update| {
+        let ends = &instance.node(update).ends;
+        ends.contains(&id) || parent.is_some_and(|parent| ends.contains(&parent))
+    })
+}
+
+/// The graph with nodes that run once and end some of the nodes before them. The by-products of
+/// these come before as well.
+pub fn with_ends(graph: &Instance, numbers: &mut Numbers) -> Instance {
+    let mut nodes = graph.nodes().to_vec();
+    for i in 1..nodes.len() {
+        if nodes[i].parent().is_some() || numbers.below(3) > 0 {
+            continue;
+        }
+        let is_late = |j: &usize| {
+            nodes[i..]
+                .iter()
+                .any(|v| v.parent() == Some(NodeId::from(*j)))
+        };
+        let ends = (0..i)
+            .filter(|j| !is_late(j))
+            .filter(|_| numbers.below(3) == 0);
+        let ends: Vec<NodeId> = ends.map(NodeId::from).collect();
+        nodes[i].once = true;
+        nodes[i].ends = ends;
+    }
+    Instance::new(InstanceData {
+        nodes,
+        ..graph.data().clone()
+    })
+    .expect("a valid graph with ends")
+}
+
+/// The graph without ends; nodes that had them still run once.
+pub fn without_ends(graph: &Instance) -> Instance {
+    let mut nodes = graph.nodes().to_vec();
+    nodes.iter_mut().for_each(|node| node.ends.clear());
+    Instance::new(InstanceData {
+        nodes,
+        ..graph.data().clone()
+    })
+    .expect("a valid graph without ends")
+}
