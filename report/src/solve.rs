@@ -12,7 +12,8 @@ use serde::Serialize;
 /// The choice of the order.
 #[derive(Serialize, JsonSchema)]
 struct ReorderJson {
-    /// `given` or `found`.
+    /// `given`, `found`, or `early-updates`: the given one with updates right behind what they
+    /// read, without a search.
     order: &'static str,
     /// Cost of the best plan in the given order; null without one.
     given_objective: Option<u64>,
@@ -27,6 +28,7 @@ impl ReorderJson {
         ReorderJson {
             order: match answer.is_given() {
                 true => "given",
+                false if answer.is_early => "early-updates",
                 false => "found",
             },
             given_objective: answer.given_cost,

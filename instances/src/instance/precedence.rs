@@ -11,7 +11,7 @@ use crate::Semantics;
 /// - The forward pass, the loss and the backward pass follow each other.
 /// - Nodes that are computed [once](crate::instance::Node::once) (collectives, effects, mutations)
 ///   keep their order. Such a node may change its inputs, so it also keeps its order with their
-///   other readers.
+///   other readers. A node that ends others says what it overwrites, so this is not true of it.
 /// - If [fixed memory follows the frontier](Semantics::fixed_memory_follows_frontier), only
 ///   adjacent nodes with the same fixed memory may change places.
 ///
@@ -56,7 +56,10 @@ impl Precedence {
         for id in instance.ids() {
             before[id.index()].extend(instance.ended_by(id));
         }
-        let once = instance.ids().filter(|id| instance.node(*id).once);
+        let says = |id: &NodeId| !instance.node(*id).ends.is_empty();
+        let once = instance
+            .ids()
+            .filter(|id| instance.node(*id).once && !says(id));
         let mut last = None;
         for id in once {
             before[id.index()].extend(last.replace(id));

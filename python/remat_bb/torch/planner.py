@@ -6,7 +6,7 @@ import functools
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -42,6 +42,7 @@ from .search import keep, searched
 from .size_buckets import POWERS
 from .stage_schedule import StageBytes, StageSchedule
 from .stage_sizes import buffers_before, received, sizes_before, stage_peak
+from .updates import UpdateCosts, Updates
 
 TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
@@ -115,6 +116,11 @@ class Settings:
         buckets: Changing sizes that share a plan, made for the largest: ``"powers of two"``, the
             ratio of successive bounds, such as 1.25, bounds such as ``[512, 1024]``, a dictionary
             of these by dimension of the inputs, or ``None``: each size has its own plan.
+        updates: ``"in_backward"`` runs ``optimizer`` for each parameter within the backward pass,
+            when its gradient is ready, and frees the gradient. States, groups and schedulers stay
+            those of the optimizer; its own ``step`` then finds no gradients. One backward pass
+            makes one update, and neither clipping nor scaling of gradients sees them. ``None``:
+            updates come after the step. Only with ``inner="eager"``, and in one process.
     """
 
     budget: int | str
@@ -135,6 +141,7 @@ class Settings:
     optimizer: Any = None
     in_flight: int | StageSchedule = 1
     buckets: Any = POWERS
+    updates: str | None = None
 
     @property
     def stage(self) -> StageSchedule | None:
@@ -363,7 +370,13 @@ class Planner(_compat.CustomPartitionerFn):
         joint.in_place = self.adds_in_place
         if joint.in_place and gradients.counted:
             joint.accumulate(gradients.places)
-        states = self._optimizer_memory(joint, gradients)
+        device = cuda_device(joint) or torch.device("cpu")
+        if self.settings.updates is not None:
+            updates = Updates(self.settings.optimizer, joint, gradients.places, device)
+            costs, states = UpdateCosts(costs, updates, joint), updates.memory
+            self.changed = joint.changed_inputs()
+        else:
+            states = self._optimizer_memory(joint, gradients)
         extra = self._extra_bytes(joint, states)
         fixed = joint.input_bytes() + extra + gradients.counted
         if (stage := self.settings.stage) is not None:
@@ -376,11 +389,14 @@ class Planner(_compat.CustomPartitionerFn):
         instance = _native.Instance(written)
         if self.stop == "instance":
             raise Planned(instance)
-        if states is not None:
+        if states is not None and self.settings.updates is None:
             budget = budget_bytes(self.settings.budget, instance, joint)
             states.check(budget, fixed - gradients.counted, gradients.bytes)
         report, graphs = self._plan(joint, instance, costs, fixed)
         report.states_bytes = 0 if states is None else states.states_bytes
+        made = self.settings.optimizer
+        if self.settings.updates is not None and isinstance(made, torch.optim.Optimizer):
+            report.optimizer = made
         return self.with_gradients(report, graphs, joint, costs, gradients), graphs
 
     def _optimizer_memory(self, joint: Joint, gradients: Accumulation) -> OptimizerMemory | None:
@@ -420,6 +436,10 @@ class Planner(_compat.CustomPartitionerFn):
             asked = True
         if asked is None:
             asked = self.given is not None and self.given.present
+        if self.settings.updates is not None:
+            # A gradient is gone before the next step.
+            made = accumulation(joint, self.given, False)
+            return replace(made, bytes=0)
         # Gradients of what a stage receives are sent, so they do not accumulate.
         sent = frozenset() if stage is None else self._arguments(joint)
         return accumulation(joint, self.given, asked, sent)
@@ -454,7 +474,7 @@ class Planner(_compat.CustomPartitionerFn):
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = costs.counts_workspaces
         report.estimated = dict(costs.estimated())
-        adds = gradients.places if self.adds_in_place else frozenset()
+        adds = joint.added | (gradients.places if self.adds_in_place else frozenset())
         inputs = {node.name for node in joint.primals}
         report.waiting_bytes = self._waiting_bytes(graphs, inputs)
         if self.settings.stage is not None:
