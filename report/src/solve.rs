@@ -121,7 +121,7 @@ pub struct SolveJson<'a> {
     /// Bound in the proof of `--certificate`, below `bound` if that also rests on other arguments;
     /// null without a proof, or if it proves infeasibility.
     certified_bound: Option<u64>,
-    /// Choice of the order; null without `--reorder`.
+    /// Choice of the order; null without `--reorder`, unless updates come early.
     reorder: Option<ReorderJson>,
     /// Copies to the host and back; null without `--offload`.
     offload: Option<OffloadJson>,
