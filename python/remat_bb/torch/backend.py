@@ -311,8 +311,9 @@ def compile(
         buckets,
         updates,
     )
+    planner = _planner(settings, inner)
     check_optimizer(settings)
-    return step_of(function, _planner(settings, inner), _maker(inner, strict))
+    return step_of(function, planner, _maker(inner, strict))
 
 
 ATTEMPTS = 4

@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -322,7 +322,7 @@ def _maker(template: torch.optim.Optimizer, group: dict[str, Any]) -> Callable[.
 
 
 @contextmanager
-def states_kept(optimizer: Any) -> Any:
+def states_kept(optimizer: Any) -> Iterator[None]:
     """Restores the states of an optimizer at the end of the block."""
     if not isinstance(optimizer, torch.optim.Optimizer):
         yield

@@ -6,13 +6,14 @@ use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::improve::Improve;
 use remat_formulations::offload::interval::{LinkGraph, ProofLimits, prove, tree_proof};
-use remat_formulations::reorder::{Reorder, ReorderTuning};
+use remat_formulations::reorder::{Reorder, ReorderTuning, STAGE_SCHEDULES_IN_THIS_ORDER};
+use remat_formulations::{Budget, Solve};
 use remat_instances::instance::{CostUnit, InstanceData, Node, Precedence};
 use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, StageRuns};
 use remat_instances::simulate::{self, ReplayError, StepFault};
 use remat_instances::{Instance, NodeId, Semantics};
-use remat_search::{Settings, Status};
+use remat_search::{Effort, Settings, Status};
 use remat_solver::mip::{SolveStatus, Solver};
 use remat_tests::ends::{with_ends, without_ends};
 use remat_tests::graphs::{
@@ -20,7 +21,7 @@ use remat_tests::graphs::{
 };
 use remat_tests::linked::{LinkedCase, least_makespan};
 use remat_tests::reorders::{all_orders, best_plan};
-use remat_tests::{brute, monet_optimum, whole};
+use remat_tests::{brute, monet_optimum, shared_data, whole};
 
 fn settings(prove: bool) -> Settings {
     Settings {
@@ -234,6 +235,32 @@ fn improved_plans_keep_the_ends() {
         improved += usize::from(after.cost < before.cost);
     }
     println!("{improved} improved");
+}
+
+/// A traced MLP of 8 layers whose updates come at the end (`docs/every-plan.md` of the shared data).
+#[test]
+fn updates_at_the_end_of_a_step_come_early_by_default() {
+    let Some(folder) = shared_data("every-plan") else {
+        return;
+    };
+    let late = remat_instances::read(folder.join("mlp_b256_end.json")).unwrap();
+    let quick = Settings {
+        effort: Effort::Quick,
+        threads: 1,
+        ..Settings::default()
+    };
+    let solve = || Solve::new(&late, Budget::Percent(65.0)).settings(quick.clone());
+    let solution = solve().run().unwrap();
+    assert_eq!(solution.plain().peak_bytes, 69_273_612);
+    let document = solution.document().unwrap();
+    let replay = simulate::plan(&late, &document.plan).unwrap();
+    assert!(replay.peak_bytes <= solution.budget_bytes());
+    let overhead = replay.cost as f64 / late.base_cost() as f64 - 1.0;
+    assert!(overhead <= 0.12, "{overhead}");
+    assert_eq!(solution.bound_scope, STAGE_SCHEDULES_IN_THIS_ORDER);
+    assert!(solution.order().is_some_and(|order| order.is_early));
+    let given = solve().given_order().run().unwrap();
+    assert!(given.order().is_none() && given.cost() > solution.cost());
 }
 
 /// A weight is read by `fc`, whose output `head` and `late` read, and updated between these.

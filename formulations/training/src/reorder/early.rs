@@ -102,6 +102,7 @@ fn mark(
 mod tests {
     use super::*;
     use remat_instances::instance::{CostUnit, InstanceData, Node};
+    use remat_instances::zoo;
 
     /// Two layers with separate weight gradients, whose updates come last.
     fn late() -> Instance {
@@ -144,5 +145,16 @@ mod tests {
         assert!(early.plain_replay(semantics).unwrap().peak_bytes < peak);
         assert_eq!(early_updates(&early, semantics, peak), None);
         assert_eq!(early_updates(&instance, semantics, 20), None);
+    }
+
+    #[test]
+    fn networks_of_the_zoo_keep_their_order() {
+        for model in ["zoo:chain", "zoo:vgg16", "zoo:llama?layers=2", "zoo:unet"] {
+            let instance = zoo::build(&model.parse().unwrap()).unwrap();
+            assert_eq!(
+                early_updates(&instance, Semantics::Checkmate, u64::MAX),
+                None
+            );
+        }
     }
 }
