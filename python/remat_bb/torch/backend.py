@@ -36,7 +36,7 @@ from .sharded import lowered
 from .size_buckets import POWERS, Rules
 from .stage_schedule import StageSchedule
 from .step import Step, step_of
-from .updates import check_optimizer, check_updates, states_kept
+from .updates import check_optimizer, check_updates, states_kept, updater
 from .variants import Variant, Variants
 from .watch import Watch
 
@@ -520,8 +520,7 @@ def _measured(
 def _kept(step: Callable[..., Any], hides: bool = False) -> Iterator[Kept]:
     """Saves state that a step changes, and restores it at the end of the block."""
     planner = step._planner if isinstance(step, Step) else None
-    settings = None if planner is None else planner.settings
-    optimizer = settings.optimizer if settings is not None and settings.updates else None
+    optimizer = None if planner is None else updater(planner.settings)
     with states_kept(optimizer), Kept(compiled=planner is not None, hides=hides) as kept:
         if planner is None:
             yield kept

@@ -29,7 +29,7 @@ from .instance import document
 from .kept import Kept
 from .link import Copying, Link
 from .memory import Peak, peak, state_bytes, waiting_bytes
-from .optimizer_states import OptimizerMemory, optimizer_memory
+from .optimizer_states import OptimizerMemory
 from .outputs import warn_of_outside_loss
 from .partition import Joint
 from .ranks import Ranks
@@ -42,7 +42,7 @@ from .search import keep, searched
 from .size_buckets import POWERS
 from .stage_schedule import StageBytes, StageSchedule
 from .stage_sizes import buffers_before, received, sizes_before, stage_peak
-from .updates import UpdateCosts, Updates
+from .updates import updater, with_optimizer
 
 TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
@@ -116,11 +116,9 @@ class Settings:
         buckets: Changing sizes that share a plan, made for the largest: ``"powers of two"``, the
             ratio of successive bounds, such as 1.25, bounds such as ``[512, 1024]``, a dictionary
             of these by dimension of the inputs, or ``None``: each size has its own plan.
-        updates: ``"in_backward"`` runs ``optimizer`` for each parameter within the backward pass,
-            when its gradient is ready, and frees the gradient. States, groups and schedulers stay
-            those of the optimizer; its own ``step`` then finds no gradients. One backward pass
-            makes one update, and neither clipping nor scaling of gradients sees them. ``None``:
-            updates come after the step. Only with ``inner="eager"``, and in one process.
+        updates: ``"in_backward"`` runs ``optimizer`` for each parameter when its gradient is ready,
+            and frees the gradient; its own ``step`` then finds none. Only with ``inner="eager"``,
+            in one process, without clipping, scaling and ``accumulate``. ``None``: after the step.
     """
 
     budget: int | str
@@ -370,13 +368,8 @@ class Planner(_compat.CustomPartitionerFn):
         joint.in_place = self.adds_in_place
         if joint.in_place and gradients.counted:
             joint.accumulate(gradients.places)
-        device = cuda_device(joint) or torch.device("cpu")
-        if self.settings.updates is not None:
-            updates = Updates(self.settings.optimizer, joint, gradients.places, device)
-            costs, states = UpdateCosts(costs, updates, joint), updates.memory
-            self.changed = joint.changed_inputs()
-        else:
-            states = self._optimizer_memory(joint, gradients)
+        costs, states = with_optimizer(self.settings, joint, gradients.places, costs)
+        self.changed = joint.changed_inputs()
         extra = self._extra_bytes(joint, states)
         fixed = joint.input_bytes() + extra + gradients.counted
         if (stage := self.settings.stage) is not None:
@@ -394,18 +387,8 @@ class Planner(_compat.CustomPartitionerFn):
             states.check(budget, fixed - gradients.counted, gradients.bytes)
         report, graphs = self._plan(joint, instance, costs, fixed)
         report.states_bytes = 0 if states is None else states.states_bytes
-        made = self.settings.optimizer
-        if self.settings.updates is not None and isinstance(made, torch.optim.Optimizer):
-            report.optimizer = made
+        report.optimizer = updater(self.settings)
         return self.with_gradients(report, graphs, joint, costs, gradients), graphs
-
-    def _optimizer_memory(self, joint: Joint, gradients: Accumulation) -> OptimizerMemory | None:
-        """Memory of the optimizer of these settings."""
-        if self.settings.optimizer is None:
-            return None
-        trained = [joint.primals[place].meta["val"] for place in sorted(gradients.places)]
-        device = cuda_device(joint) or torch.device("cpu")
-        return optimizer_memory(self.settings.optimizer, trained, device)
 
     def _keep_kernels(self, joint: Joint, report: Report) -> None:
         """Turns cuDNN's trials off for graphs that run a convolution again."""
@@ -438,8 +421,7 @@ class Planner(_compat.CustomPartitionerFn):
             asked = self.given is not None and self.given.present
         if self.settings.updates is not None:
             # A gradient is gone before the next step.
-            made = accumulation(joint, self.given, False)
-            return replace(made, bytes=0)
+            return replace(accumulation(joint, self.given, False), bytes=0)
         # Gradients of what a stage receives are sent, so they do not accumulate.
         sent = frozenset() if stage is None else self._arguments(joint)
         return accumulation(joint, self.given, asked, sent)

@@ -25,6 +25,7 @@ from ..errors import InvalidArgument, RematError
 from . import _compat
 from ._compat import fx
 from .accumulate import shares_pending
+from .budget import cuda_device
 from .cost import Costs, Roofline
 from .instance import UPDATE
 from .optimizer_states import OptimizerMemory, optimizer_memory
@@ -105,6 +106,31 @@ def _check_groups(optimizer: torch.optim.Optimizer) -> None:
                 f"updates: group {place} of the optimizer has differentiable=True",
                 remedy="make the optimizer with differentiable=False",
             )
+
+
+def updater(settings: Settings) -> torch.optim.Optimizer | None:
+    """The optimizer that updates in the backward pass; ``None`` for other settings."""
+    made = settings.optimizer if settings.updates is not None else None
+    return made if isinstance(made, torch.optim.Optimizer) else None
+
+
+def with_optimizer(
+    settings: Settings, joint: Joint, places: Set[int], costs: Costs
+) -> tuple[Costs, OptimizerMemory | None]:
+    """Memory of the optimizer of some settings, if there is one. With updates in the backward pass
+    the joint graph gets them, and the costs know them.
+
+    Args:
+        places: Numbers of the inputs that are parameters.
+    """
+    if settings.optimizer is None:
+        return costs, None
+    device = cuda_device(joint) or torch.device("cpu")
+    if settings.updates is not None:
+        updates = Updates(settings.optimizer, joint, places, device)
+        return UpdateCosts(costs, updates, joint), updates.memory
+    trained = [joint.primals[place].meta["val"] for place in sorted(places)]
+    return costs, optimizer_memory(settings.optimizer, trained, device)
 
 
 class Updates:
