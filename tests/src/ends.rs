@@ -19,12 +19,14 @@ pub fn is_ended(instance: &Instance, k: usize, mut ran: impl Iterator<Item = Nod
     })
 }
 
-/// The graph with nodes that run once and end some of the nodes before them. The by-products of
-/// these come before as well.
+/// The graph with one or two nodes that run once and end most of the nodes before them. The
+/// by-products of these come before as well.
 pub fn with_ends(graph: &Instance, numbers: &mut Numbers) -> Instance {
     let mut nodes = graph.nodes().to_vec();
-    for i in 1..nodes.len() {
-        if nodes[i].parent().is_some() || numbers.below(3) > 0 {
+    let first = nodes.len() / 3;
+    for _ in 0..1 + numbers.below(2) {
+        let i = first + numbers.below((nodes.len() - first) as u64) as usize;
+        if nodes[i].parent().is_some() {
             continue;
         }
         let is_late = |j: &usize| {
@@ -32,11 +34,10 @@ pub fn with_ends(graph: &Instance, numbers: &mut Numbers) -> Instance {
                 .iter()
                 .any(|v| v.parent() == Some(NodeId::from(*j)))
         };
-        let ends = (0..i)
-            .filter(|j| !is_late(j))
-            .filter(|_| numbers.below(3) == 0);
+        let earlier = (0..i).filter(|j| !is_late(j));
+        let ends = earlier.filter(|_| numbers.below(3) > 0);
         let ends: Vec<NodeId> = ends.map(NodeId::from).collect();
-        nodes[i].once = true;
+        nodes[i].once |= !ends.is_empty();
         nodes[i].ends = ends;
     }
     Instance::new(InstanceData {

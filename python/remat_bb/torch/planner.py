@@ -117,8 +117,7 @@ class Settings:
             ratio of successive bounds, such as 1.25, bounds such as ``[512, 1024]``, a dictionary
             of these by dimension of the inputs, or ``None``: each size has its own plan.
         updates: ``"in_backward"`` runs ``optimizer`` for each parameter when its gradient is ready,
-            and frees the gradient; its own ``step`` then finds none. Only with ``inner="eager"``,
-            in one process, without clipping, scaling and ``accumulate``. ``None``: after the step.
+            and frees it. Only with ``inner="eager"``, in one process. ``None``: after the step.
     """
 
     budget: int | str
