@@ -12,7 +12,8 @@ use serde::Serialize;
 /// The choice of the order.
 #[derive(Serialize, JsonSchema)]
 struct ReorderJson {
-    /// `given` or `found`.
+    /// `given`, `found`, or `early-updates`: the given one with updates right behind what they
+    /// read, without a search.
     order: &'static str,
     /// Cost of the best plan in the given order; null without one.
     given_objective: Option<u64>,
@@ -27,6 +28,7 @@ impl ReorderJson {
         ReorderJson {
             order: match answer.is_given() {
                 true => "given",
+                false if answer.is_early => "early-updates",
                 false => "found",
             },
             given_objective: answer.given_cost,
@@ -125,7 +127,7 @@ pub struct SolveJson<'a> {
     /// Bound in the proof of `--certificate`, below `bound` if that also rests on other arguments;
     /// null without a proof, or if it proves infeasibility.
     certified_bound: Option<u64>,
-    /// Choice of the order; null without `--reorder`.
+    /// Choice of the order; null without `--reorder`, unless updates come early.
     reorder: Option<ReorderJson>,
     /// Copies to the host and back; null without `--offload`.
     offload: Option<OffloadJson>,

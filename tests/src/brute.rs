@@ -1,6 +1,7 @@
 //! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with the
 //! solver.
 
+use crate::ends::is_ended_before;
 use remat_instances::instance::NodeKind;
 use remat_instances::{Instance, NodeId};
 
@@ -59,14 +60,14 @@ fn stage_cost(
             }
         }
     }
-    // Nodes that may run only once, and their by-products, do not run again.
+    // Nodes that may run only once or are ended, and their by-products, do not run again.
     let once = |k: usize| {
         let node = instance.node(NodeId::from(k));
         let of_parent = match node.kind {
             NodeKind::ByProduct { parent } => instance.node(parent).once,
             _ => false,
         };
-        node.once || of_parent
+        node.once || of_parent || is_ended_before(instance, k, t)
     };
     if (0..t).any(|k| run >> k & 1 != 0 && once(k)) {
         return None;

@@ -9,6 +9,7 @@ pub mod brute;
 pub mod chains;
 pub mod class;
 pub mod compact;
+pub mod ends;
 pub mod families;
 pub mod graphs;
 pub mod linked;

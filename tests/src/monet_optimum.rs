@@ -1,6 +1,7 @@
 //! Random instances for MONeT's program, and its optimum by enumeration. Shares no code with the
 //! solver.
 
+use crate::ends::is_ended_before;
 use crate::graphs::Numbers;
 use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
@@ -225,7 +226,8 @@ impl<'a> Stage<'a> {
             if run >> i & 1 == 0 {
                 return self.t > 0 || by_product;
             }
-            if self.t > 0 && node.once {
+            let turn = self.loss + self.t;
+            if self.t > 0 && (node.once || is_ended_before(self.instance, i, turn)) {
                 return false;
             }
             let parent = match node.kind {

@@ -1,6 +1,7 @@
 //! Orders of small graphs by enumeration, and the best plan of any order by a search over sets of
 //! tensors in memory and sets of computed nodes. Shares no code with the solver.
 
+use crate::ends::is_ended;
 use remat_instances::{Instance, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +19,8 @@ fn extend(instance: &Instance, order: &mut Vec<NodeId>, all: &mut Vec<Vec<NodeId
         return all.push(order.clone());
     }
     for id in instance.ids() {
-        let ready = instance.needs(id).iter().all(|need| order.contains(need));
+        let mut before = instance.needs(id).iter().chain(&instance.node(id).ends);
+        let ready = before.all(|need| order.contains(need));
         if ready && !order.contains(&id) {
             order.push(id);
             extend(instance, order, all);
@@ -73,8 +75,9 @@ fn best(instance: &Instance, budget_bytes: u64, in_order: bool) -> Option<u64> {
                 + node(i).output_bytes
                 + node(i).run_workspace_bytes(again);
             let is_next = again || !in_order || done == bit - 1;
-            let may_run =
-                inputs & !held == 0 && bytes <= budget_bytes && is_next && !(again && node(i).once);
+            let ran = instance.ids().filter(|u| done >> u.0 & 1 != 0);
+            let never = again && node(i).once || is_ended(instance, i, ran);
+            let may_run = inputs & !held == 0 && bytes <= budget_bytes && is_next && !never;
             let (price, held, done) = match held & bit != 0 {
                 true => (0, held & !bit, done),
                 false if may_run => (node(i).run_cost(again), held | bit, done | bit),

@@ -108,6 +108,7 @@ impl InstanceDraft {
                 way.needs = left(&way.needs);
             }
             node.passing = left(&node.passing);
+            node.ends = left(&node.ends);
             node.in_place = node.in_place.and_then(|mut option| {
                 option.on = ids[option.on.index()]?;
                 Some(option)
@@ -169,7 +170,10 @@ impl InstanceDraft {
             }
             Edit::InPlace(_) => node.in_place = None,
             Edit::Mark(_, mark) => match mark {
-                Mark::Once => node.once = false,
+                Mark::Once => {
+                    node.once = false;
+                    node.ends.clear();
+                }
                 Mark::Stays => node.stays = false,
                 Mark::Result => node.result = false,
                 Mark::Kind => node.kind = NodeKind::Forward,

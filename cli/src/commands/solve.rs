@@ -97,6 +97,10 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         .options(&arguments.options)
         .settings(searched);
     let mut solve = started(solve, &instance, &arguments.starts)?;
+    if arguments.schedule_out.is_some() && arguments.reordered_out.is_none() {
+        // A schedule is of the instance as it was given.
+        solve = solve.given_order();
+    }
     if let Some((plan, _)) = least.as_ref().and_then(|least| least.plan.clone()) {
         solve = solve.start_from(plan, &instance);
     }

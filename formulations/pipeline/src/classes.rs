@@ -199,6 +199,7 @@ fn content(graph: &Instance) -> u64 {
         (node.once, node.is_backward()).hash(&mut hasher);
         let needs = way.needs.iter().map(|need: &NodeId| need.0);
         needs.collect::<Vec<u32>>().hash(&mut hasher);
+        node.ends.iter().for_each(|end| end.0.hash(&mut hasher));
     }
     hasher.finish()
 }

@@ -136,6 +136,7 @@ impl InsertedNodes {
 /// Changes every reference of a node to another one.
 fn shift(node: &mut Node, shifted: impl Fn(&mut NodeId)) {
     node.passing.iter_mut().for_each(&shifted);
+    node.ends.iter_mut().for_each(&shifted);
     for way in &mut node.implementations {
         way.needs.iter_mut().for_each(&shifted);
     }

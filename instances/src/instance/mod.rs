@@ -7,6 +7,7 @@
 //! Readers and writers of files are in [`crate::formats`].
 
 mod digest;
+mod ends;
 mod fixed;
 mod link;
 mod link_request;
@@ -136,6 +137,8 @@ pub struct Instance {
     /// Users of every node under first implementations, ascending, as one array with offsets.
     users: Arc<[NodeId]>,
     user_start: Arc<[u32]>,
+    /// The last stage in which each node may be computed again.
+    again_until: Arc<[NodeId]>,
     loss: Option<NodeId>,
     static_bytes: u64,
     stated_view: Option<Box<Instance>>,
@@ -175,10 +178,12 @@ impl Instance {
             .position(|v| v.kind == NodeKind::Loss)
             .map(|i| NodeId(i as u32));
         let static_bytes = data.nodes.iter().map(|v| v.fixed_bytes).max().unwrap_or(0);
+        let again_until = ends::last_stages_again(&data.nodes).into();
         Ok(Instance {
             data: Arc::new(data),
             users: users.into(),
             user_start: user_start.into(),
+            again_until,
             loss,
             static_bytes,
             stated_view: None,
@@ -286,14 +291,6 @@ impl Instance {
     /// Distinct nodes whose first implementation reads `id`, ascending.
     pub fn users(&self, id: NodeId) -> &[NodeId] {
         &self.users[self.user_start[id.index()] as usize..self.user_start[id.index() + 1] as usize]
-    }
-
-    /// Returns whether a node may be recomputed: false if it or its parent is computed only
-    /// [once](Node::once).
-    pub fn may_recompute(&self, id: NodeId) -> bool {
-        let node = self.node(id);
-        let parent = node.parent();
-        !node.once && parent.is_none_or(|parent| !self.node(parent).once)
     }
 
     /// The loss node, if the graph has one: forward nodes precede it, backward nodes follow.

@@ -164,6 +164,9 @@ pub struct Node {
     pub result: bool,
     /// Computed once, in its own stage, and never recomputed: a collective, an effect, a mutation.
     pub once: bool,
+    /// Readers of what this node overwrites, such as the parameter that it updates, ascending. They
+    /// run before it, and never again once it has run. Only a node that runs once has them.
+    pub ends: Vec<NodeId>,
     /// True if its output may not be copied to the host, for example a view or a tensor shared by
     /// the framework.
     pub stays: bool,

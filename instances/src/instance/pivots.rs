@@ -83,7 +83,10 @@ fn is_lazy(instance: &Instance, id: NodeId) -> bool {
         let taken = node.output_bytes + workspace[0].min(workspace[1]);
         taken >= input_bytes + workspaces[0].max(workspaces[1])
     };
+    // A node that another one ends must come before that one.
+    let is_never_ended = instance.last_stage_again(id).index() + 1 == instance.len();
     is_plain(&id)
+        && is_never_ended
         && !readers.is_empty()
         && node.output_bytes >= input_bytes
         && readers

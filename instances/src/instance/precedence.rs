@@ -7,10 +7,11 @@ use crate::Semantics;
 ///
 /// - All inputs of any implementation of a node, the input that it may overwrite, its parent and
 ///   its forward twin come before it.
+/// - A node comes behind those that it [ends](crate::instance::Node::ends), with their by-products.
 /// - The forward pass, the loss and the backward pass follow each other.
 /// - Nodes that are computed [once](crate::instance::Node::once) (collectives, effects, mutations)
 ///   keep their order. Such a node may change its inputs, so it also keeps its order with their
-///   other readers.
+///   other readers. A node that ends others says what it overwrites, so this is not true of it.
 /// - If [fixed memory follows the frontier](Semantics::fixed_memory_follows_frontier), only
 ///   adjacent nodes with the same fixed memory may change places.
 ///
@@ -52,7 +53,13 @@ impl Precedence {
                 NodeKind::Forward | NodeKind::Loss => {}
             }
         }
-        let once = instance.ids().filter(|id| instance.node(*id).once);
+        for id in instance.ids() {
+            before[id.index()].extend(instance.ended_by(id));
+        }
+        let says = |id: &NodeId| !instance.node(*id).ends.is_empty();
+        let once = instance
+            .ids()
+            .filter(|id| instance.node(*id).once && !says(id));
         let mut last = None;
         for id in once {
             before[id.index()].extend(last.replace(id));
@@ -193,6 +200,8 @@ impl Instance {
         for id in order {
             let mut node = self.node(*id).clone();
             node.passing.clear();
+            node.ends.iter_mut().for_each(|end| *end = moved(*end));
+            node.ends.sort_unstable();
             for way in &mut node.implementations {
                 way.needs.iter_mut().for_each(|need| *need = moved(*need));
                 way.needs.sort_unstable();

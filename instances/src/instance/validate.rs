@@ -77,6 +77,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
         }
         order.check(&data.nodes, i)?;
     }
+    super::ends::check(&data.nodes)?;
     check_residents(&data.nodes)?;
     check_totals(&data.nodes)
 }
@@ -120,6 +121,18 @@ pub(super) fn check_in_flight(data: &InstanceData) -> Result<(), StructureError>
             k,
             "a graph without a backward pass holds nothing between two passes",
             "give 1, or mark the loss or the backward nodes",
+        );
+    }
+    if let Some(i) = data
+        .nodes
+        .iter()
+        .position(|node| !node.ends.is_empty() && k > 1)
+    {
+        return error(
+            "in_flight".into(),
+            k,
+            format!("nodes[{i}] ends others, which later micro-batches still run"),
+            "give 1, or leave updates in the backward pass out of the graph of a micro-batch",
         );
     }
     Ok(())
@@ -237,6 +250,7 @@ fn check_node(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureErro
         earlier_and_ascending(i, &implementation.needs, |k| at(&format!("needs[{k}]")))?;
     }
     earlier_and_ascending(i, &node.passing, |k| at(&format!("passing[{k}]")))?;
+    earlier_and_ascending(i, &node.ends, |k| at(&format!("ends[{k}]")))?;
     if let Some(in_place) = &node.in_place {
         check_in_place(i, node, in_place)?;
     }

@@ -99,6 +99,7 @@ pub(super) fn select(mut data: InstanceData, kept: &[NodeId]) -> InstanceData {
     });
     for node in &mut data.nodes {
         map(&mut node.passing);
+        map(&mut node.ends);
         for implementation in &mut node.implementations {
             map(&mut implementation.needs);
         }

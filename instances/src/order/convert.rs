@@ -17,7 +17,8 @@ impl OrderGraph {
     ///
     /// Each node is an operator with one output; a by-product is a further output of its parent.
     /// Fixed memory is part of the base ([`Instance::static_bytes`]). An output without a reader
-    /// exists only while its operator runs, as in Checkmate's semantics, unless it is a result.
+    /// exists only while its operator runs, as in Checkmate's semantics, unless it is a result. A
+    /// node comes behind those that it [ends](crate::instance::Node::ends).
     ///
     /// # Errors
     /// [`StructureError`] if the sum of all sizes is too large.
@@ -35,14 +36,24 @@ impl OrderGraph {
     /// ```
     pub fn of_instance(instance: &Instance) -> Result<Self, StructureError> {
         let Converted {
-            operators, tensors, ..
+            operators,
+            tensors,
+            operator_of,
         } = Converted::of(instance);
+        let operator = |id: NodeId| Some(OperatorId(operator_of[id.index()]? as u32));
+        let edge = |before, after| Some([operator(before)?, operator(after)?]);
+        let mut edges: Vec<[OperatorId; 2]> = Vec::new();
+        for id in instance.ids() {
+            edges.extend(instance.ended_by(id).filter_map(|before| edge(before, id)));
+        }
+        edges.dedup();
         let program_order = (0..operators.len() as u32).map(OperatorId).collect();
         OrderGraph::new(OrderGraphData {
             name: instance.name().into(),
             unused_resident_bytes: instance.static_bytes(),
             operators,
             tensors,
+            sound_order_edges: edges,
             program_order,
             ..OrderGraphData::default()
         })

@@ -200,6 +200,7 @@ impl Build<'_> {
             kind,
             passing: Vec::new(),
             in_place: None,
+            ends: self.needs(&from.ends),
             implementations: vec![Implementation {
                 needs: self.needs(&way.needs),
                 ..way.clone()

@@ -12,8 +12,8 @@ pub trait Demands {
     fn inputs(&self, node: u32) -> impl Iterator<Item = u32>;
     /// The node that must be recomputed with a by-product.
     fn parent(&self, node: u32) -> Option<u32>;
-    /// Returns whether a node is never recomputed.
-    fn is_once(&self, node: u32) -> bool;
+    /// The last stage in which a node may be computed again; its own stage if it never is.
+    fn last_stage_again(&self, node: u32) -> u32;
 }
 
 impl Demands for Instance {
@@ -29,8 +29,8 @@ impl Demands for Instance {
         self.node(NodeId(node)).parent().map(|p| p.0)
     }
 
-    fn is_once(&self, node: u32) -> bool {
-        !self.may_recompute(NodeId(node))
+    fn last_stage_again(&self, node: u32) -> u32 {
+        self.last_stage_again(NodeId(node)).0
     }
 }
 
@@ -38,7 +38,7 @@ impl CheckmateSchedule {
     /// The cheapest computations for given retained sets. Each stage computes its own node, the
     /// tensors that the next stage retains and this one does not hold, and recursively every input
     /// that is not held. A by-product is recomputed together with its parent, even if the parent is
-    /// held. A node that is computed once is held from then on as long as a computation reads it or
+    /// held. Where a node may not be computed again, it is held as long as a computation reads it or
     /// a stage retains it.
     ///
     /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`. Entries
@@ -81,6 +81,8 @@ struct Sweep<'a, G> {
     /// Earliest stage so far that reads each tensor, and earliest stage that computes it.
     read_in: Vec<u32>,
     computed_in: Vec<u32>,
+    /// Nodes that may be computed again up to a stage before the last one, by this stage.
+    ended: Vec<(u32, u32)>,
     /// Nodes computed in the current stage whose inputs are still to be processed.
     open: BinaryHeap<u32>,
     /// Tensors that may change in the current stage.
@@ -94,6 +96,10 @@ impl<'a, G: Demands> Sweep<'a, G> {
     fn new(graph: &'a G, mut retained: StageRuns, tight: bool) -> Self {
         let n = graph.nodes();
         (0..n).for_each(|i| retained.clear(i, 0, i));
+        let ended = (0..n as u32).map(|i| (graph.last_stage_again(i), i));
+        let ended = ended.filter(|(last, i)| i < last && *last + 1 < n as u32);
+        let mut ended: Vec<(u32, u32)> = ended.collect();
+        ended.sort_unstable();
         Sweep {
             graph,
             tight,
@@ -102,6 +108,7 @@ impl<'a, G: Demands> Sweep<'a, G> {
             held_to: vec![NOWHERE; n],
             read_in: vec![NOWHERE; n],
             computed_in: vec![NOWHERE; n],
+            ended,
             open: BinaryHeap::new(),
             touched: Vec::new(),
             computed: Vec::with_capacity(n),
@@ -141,8 +148,14 @@ impl<'a, G: Demands> Sweep<'a, G> {
             let i = self.given.begins(t as usize + 1)[k];
             self.is_given[i as usize] = false;
             self.touched.push(i);
-            if self.held_to[i as usize] != NOWHERE && !self.is_once(i) {
-                self.compute(i, t);
+            self.bring(i, t);
+        }
+        // A tensor that was held because it could not be computed again can be from here on.
+        while let Some(&(_, i)) = self.ended.last().filter(|(last, _)| *last == t) {
+            self.ended.pop();
+            self.touched.push(i);
+            if !self.is_given[i as usize] {
+                self.bring(i, t);
             }
         }
         while let Some(k) = self.open.pop() {
@@ -161,8 +174,16 @@ impl<'a, G: Demands> Sweep<'a, G> {
         }
     }
 
-    fn is_once(&self, i: u32) -> bool {
-        self.graph.is_once(i)
+    /// Returns whether a tensor is only there in a stage if it is held: it may not be computed.
+    fn must_be_held(&self, i: u32, t: u32) -> bool {
+        t > self.graph.last_stage_again(i)
+    }
+
+    /// Computes a tensor that is not given in a stage, but in the next one, if it may be.
+    fn bring(&mut self, i: u32, t: u32) {
+        if self.held_to[i as usize] != NOWHERE && !self.must_be_held(i, t) {
+            self.compute(i, t);
+        }
     }
 
     /// Adds a computation of a node to a stage, unless it is there already.
@@ -186,7 +207,7 @@ impl<'a, G: Demands> Sweep<'a, G> {
         for i in graph.inputs(k) {
             self.read_in[i as usize] = t;
             self.touched.push(i);
-            if !self.is_given[i as usize] && !self.is_once(i) {
+            if !self.is_given[i as usize] && !self.must_be_held(i, t) {
                 self.compute(i, t);
             }
         }
@@ -198,7 +219,7 @@ impl<'a, G: Demands> Sweep<'a, G> {
         let is_wanted = self.held_to[at] != NOWHERE;
         let is_read = self.read_in[at] == t;
         let is_used = is_wanted || is_read;
-        let may_be = self.is_given[at] || self.is_once(i) && is_used;
+        let may_be = self.is_given[at] || self.must_be_held(i, t) && is_used;
         let is_computed = self.computed_in[at] == t;
         i < t && may_be && !(self.tight && (!is_used || is_computed))
     }

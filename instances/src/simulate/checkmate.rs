@@ -177,12 +177,8 @@ fn check_stage(
             continue;
         }
         let node = instance.node(k);
-        if !instance.may_recompute(k) {
-            return Err(ReplayError::NeverAgain {
-                stage: t,
-                node: k,
-                node_name: node.name.clone(),
-            });
+        if !instance.may_recompute_in(k, own) {
+            return Err(ReplayError::never_again(instance, t, k));
         }
         if let Some(parent) = node.parent().filter(|parent| !runs(*parent, t)) {
             return Err(ReplayError::ByProductAlone {

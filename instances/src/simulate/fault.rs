@@ -89,6 +89,16 @@ pub enum StepFault {
         /// Name of the node.
         node_name: Name,
     },
+    /// A node that is computed after a node that ends it.
+    #[error(
+        "{node_name} is computed, but {end_name} has run, which overwrites what it reads (\"ends\")"
+    )]
+    Ended {
+        /// Name of the node.
+        node_name: Name,
+        /// Name of the node that ends it.
+        end_name: Name,
+    },
     /// A register that is freed before any computation into it.
     #[error(
         "{register} is freed, but nothing was computed into it since it was allocated for {node_name}"

@@ -29,7 +29,7 @@ pub use monet::monet;
 pub use plan::plan;
 pub use poet::poet;
 
-use crate::instance::NodeId;
+use crate::instance::{Instance, NodeId};
 use crate::name::Name;
 use crate::statement::{HostBuffer, Register};
 use in_flight::Boundary;
@@ -181,6 +181,22 @@ pub enum ReplayError {
         node: NodeId,
         /// Its name.
         node_name: Name,
+    },
+    /// A node that is recomputed after a node that ends it.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) is recomputed, but node {end} ({end_name}) has run, which overwrites what it reads (\"ends\")"
+    )]
+    Ended {
+        /// Stage.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: Name,
+        /// The node that ends it.
+        end: NodeId,
+        /// Its name.
+        end_name: Name,
     },
     /// A page of a tensor that cannot be paged.
     #[error(
@@ -390,6 +406,28 @@ impl Meter {
             peak_at: self.peak_at,
             computations: self.computations,
             timeline: self.timeline,
+        }
+    }
+}
+
+impl ReplayError {
+    /// The error of a stage that recomputes a node although it no longer may be.
+    fn never_again(instance: &Instance, stage: usize, node: NodeId) -> Self {
+        let node_name = instance.node(node).name.clone();
+        if !instance.may_recompute(node) {
+            return ReplayError::NeverAgain {
+                stage,
+                node,
+                node_name,
+            };
+        }
+        let end = instance.last_stage_again(node);
+        ReplayError::Ended {
+            stage,
+            node,
+            node_name,
+            end,
+            end_name: instance.node(end).name.clone(),
         }
     }
 }

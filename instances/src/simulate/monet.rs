@@ -286,14 +286,8 @@ impl MonetReplay<'_> {
             self.check_parent(t, j, parent)?;
         }
         let again = t > 0;
-        if again && !self.instance.may_recompute(id) {
-            return Err(
-                self.error_at(t, j, |stage, node, node_name| ReplayError::NeverAgain {
-                    stage,
-                    node,
-                    node_name,
-                }),
-            );
+        if t > self.instance.last_monet_stage_again(id) as usize {
+            return Err(ReplayError::never_again(self.instance, t, id));
         }
         let mut cost = implementation.run_cost(again);
         let mut workspace = implementation.run_workspace_bytes(again);

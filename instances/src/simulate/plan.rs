@@ -80,6 +80,8 @@ struct Machine<'a> {
     holders: Vec<Vec<Register>>,
     copies: Copies<'a>,
     last_run: Vec<Option<LatestRun>>,
+    /// The first node to have run that ends each node.
+    ended_by: Vec<Option<NodeId>>,
     /// Number of nodes computed at least once.
     advanced: usize,
     /// The last node, in the order of the instance, computed so far.
@@ -103,6 +105,7 @@ impl<'a> Machine<'a> {
             holders: vec![Vec::new(); instance.len()],
             copies: Copies::new(instance),
             last_run: vec![None; instance.len()],
+            ended_by: vec![None; instance.len()],
             advanced: 0,
             newest: None,
         }
@@ -255,6 +258,9 @@ impl<'a> Machine<'a> {
                 self.copies.overwrite(register)?;
             }
         }
+        for ended in self.instance.ended_by(id) {
+            self.ended_by[ended.index()].get_or_insert(id);
+        }
         let first = self.last_run[id.index()].replace(run).is_none();
         if first {
             self.boundary.first(id.index());
@@ -339,6 +345,12 @@ impl<'a> Machine<'a> {
         if before.is_some() && !self.instance.may_recompute(id) {
             return Err(StepFault::NeverAgain {
                 node_name: node.name.clone(),
+            });
+        }
+        if let Some(end) = self.ended_by[id.index()] {
+            return Err(StepFault::Ended {
+                node_name: node.name.clone(),
+                end_name: self.name(end),
             });
         }
         let own = LatestRun {

@@ -65,6 +65,7 @@ class Pending:
 _PENDING = Pending()
 note_pending = _PENDING.note
 reads_planned = _PENDING.made
+shares_pending = _PENDING.shares
 
 
 def add(place: int, gradient: torch.Tensor) -> torch.Tensor | None:

@@ -36,6 +36,7 @@ from .sharded import lowered
 from .size_buckets import POWERS, Rules
 from .stage_schedule import StageSchedule
 from .step import Step, step_of
+from .updates import check_optimizer, check_updates, states_kept, updater
 from .variants import Variant, Variants
 from .watch import Watch
 
@@ -111,6 +112,7 @@ def backend(
 def _planner(settings: Settings, inner: str) -> Planner:
     check_class(settings)
     check_in_flight(settings, inner)
+    check_updates(settings, inner)
     Rules(settings.buckets)
     if settings.copying() is not None and inner == "inductor" and settings.cache:
         raise InvalidArgument(
@@ -269,6 +271,7 @@ def compile(
     optimizer: Any = None,
     in_flight: int | StageSchedule = 1,
     buckets: Any = POWERS,
+    updates: str | None = None,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -280,6 +283,7 @@ def compile(
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
             plan_cache, strict, reorder, offload, host_memory, offload_phase, accumulate,
             plan_class, optimizer, in_flight, buckets: as for :func:`backend`.
+        updates: As in :class:`Settings`.
 
     Raises:
         InfeasibleBudget: at the first call; the error names the operator that does not fit.
@@ -305,8 +309,11 @@ def compile(
         optimizer,
         in_flight,
         buckets,
+        updates,
     )
-    return step_of(function, _planner(settings, inner), _maker(inner, strict))
+    planner = _planner(settings, inner)
+    check_optimizer(settings)
+    return step_of(function, planner, _maker(inner, strict))
 
 
 ATTEMPTS = 4
@@ -417,8 +424,9 @@ def plan(
         inputs: Its arguments.
         budget, options: as for :func:`compile`; costs are ``"static"`` by default.
     """
-    options = {"costs": "static", **options}
-    return traced(function, inputs, Planner(Settings(budget, **options), stop="plan")).plan
+    settings = Settings(budget, **{"costs": "static", **options})
+    check_updates(settings, "eager")
+    return traced(function, inputs, Planner(settings, stop="plan")).plan
 
 
 def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) -> _native.Instance:
@@ -426,10 +434,12 @@ def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) 
 
     Args:
         function, inputs: As for :func:`plan`.
-        options: ``costs``, ``extra_bytes``, and the options of copies, as for :func:`compile`.
+        options: ``costs``, ``extra_bytes``, ``optimizer``, ``updates``, and the options of copies,
+            as for :func:`compile`. With ``updates`` each update is right behind its gradient.
     """
-    options = {"costs": "static", **options}
-    return traced(function, inputs, Planner(Settings(1, **options), stop="instance"))
+    settings = Settings(1, **{"costs": "static", **options})
+    check_updates(settings, "eager")
+    return traced(function, inputs, Planner(settings, stop="instance"))
 
 
 def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tuple[int, float]:
@@ -510,7 +520,8 @@ def _measured(
 def _kept(step: Callable[..., Any], hides: bool = False) -> Iterator[Kept]:
     """Saves state that a step changes, and restores it at the end of the block."""
     planner = step._planner if isinstance(step, Step) else None
-    with Kept(compiled=planner is not None, hides=hides) as kept:
+    optimizer = None if planner is None else updater(planner.settings)
+    with states_kept(optimizer), Kept(compiled=planner is not None, hides=hides) as kept:
         if planner is None:
             yield kept
             return

@@ -13,6 +13,8 @@ from .link import Copying, Link
 from .modules import paths_of
 from .partition import Call, storage_bytes
 
+UPDATE = "remat_update"
+"""Mark of nodes that update a parameter."""
 END = "end of step"
 """Name of the node that needs all results: it costs nothing and runs last."""
 
@@ -50,6 +52,13 @@ def staying(joint: Units, link: Link) -> set[fx.Node]:
     return {value for value in values if stays(value)}
 
 
+def operator_of(node: fx.Node) -> str:
+    """The operator of a call, for display."""
+    if node.op == "placeholder":
+        return "input"
+    return "update" if UPDATE in node.meta else str(node.target)
+
+
 def document(
     joint: Units, costs: Costs, fixed_bytes: int, name: str, copying: Copying | None = None
 ) -> dict[str, Any]:
@@ -73,7 +82,7 @@ def document(
         entry: dict[str, Any] = {
             "name": call.name,
             "kind": "forward" if place < joint.forward else "backward",
-            "op": "input" if call.node.op == "placeholder" else str(call.node.target),
+            "op": operator_of(call.node),
             "output_bytes": sizes[0] if sizes else 0,
             "cost": costs.nanoseconds(call),
             "workspace_bytes": costs.workspace_bytes(call) + call.unused_bytes + sum(sizes[1:]),
@@ -86,6 +95,8 @@ def document(
             entry["module"] = paths[-1]
         if call.once:
             entry["recompute"] = False
+        if call.ends:
+            entry["ends"] = call.ends
         if copying is not None and (not call.values or call.values[0] in stay):
             entry["offload"] = False
         if copying is not None and copying.phase == "loss" and place == joint.forward - 1:

@@ -41,6 +41,7 @@ class Call:
         inputs: Inputs of the graph that it reads.
         unused_bytes: Size of unread outputs.
         once: True if it must not be computed again.
+        ends: Names of calls that must not run behind it: they read what it overwrites.
         random: True if it draws random numbers.
     """
 
@@ -51,6 +52,7 @@ class Call:
     unused_bytes: int = 0
     once: bool = False
     random: bool = False
+    ends: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -93,6 +95,7 @@ class Joint:
         in_place: True if the backward graph adds each new gradient to the present one at once.
         added: Numbers of inputs with present gradients. Gradients added to these are not in memory
             at the end.
+        updated: Numbers of the inputs that calls of the backward pass update, by call.
 
     Raises:
         UnsupportedGraph: for sizes that depend on data, inputs of unknown kind, and changes of
@@ -124,6 +127,7 @@ class Joint:
         self._backward = set(backward)
         self.in_place = False
         self.added: frozenset[int] = frozenset()
+        self.updated: dict[Call, int] = {}
         self.results = self._results()
         self.held = set(self.tangents) | {
             self.base[node] for node in self.forward_outputs if isinstance(node, fx.Node)
@@ -143,6 +147,7 @@ class Joint:
         )
         changed = {_compat.input_number(self.base[node]) for node in nodes}
         changed |= {_compat.changed_number(each) for each in self.forward_descriptors}
+        changed |= {_compat.input_number(self.primals[k]) for k in self.updated.values()}
         return {number for number in changed if number is not None}
 
     def tensor_number(self, place: int) -> int:
@@ -159,6 +164,12 @@ class Joint:
         """Declares that gradients of some inputs are added in place."""
         self.added = places
         self.results = self._results()
+
+    def update(self, calls: dict[Call, int]) -> None:
+        """Declares calls of the backward pass that update inputs and free their gradients."""
+        self.updated = calls
+        self._backward |= set(calls)
+        self.accumulate(self.added | frozenset(calls.values()))
 
     def _results(self) -> set[fx.Node]:
         # The caller of the backward pass holds the tangents.

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -29,7 +29,7 @@ from .instance import document
 from .kept import Kept
 from .link import Copying, Link
 from .memory import Peak, peak, state_bytes, waiting_bytes
-from .optimizer_states import OptimizerMemory, optimizer_memory
+from .optimizer_states import OptimizerMemory
 from .outputs import warn_of_outside_loss
 from .partition import Joint
 from .ranks import Ranks
@@ -42,6 +42,7 @@ from .search import keep, searched
 from .size_buckets import POWERS
 from .stage_schedule import StageBytes, StageSchedule
 from .stage_sizes import buffers_before, received, sizes_before, stage_peak
+from .updates import updater, with_optimizer
 
 TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
@@ -115,6 +116,8 @@ class Settings:
         buckets: Changing sizes that share a plan, made for the largest: ``"powers of two"``, the
             ratio of successive bounds, such as 1.25, bounds such as ``[512, 1024]``, a dictionary
             of these by dimension of the inputs, or ``None``: each size has its own plan.
+        updates: ``"in_backward"`` runs ``optimizer`` for each parameter when its gradient is ready,
+            and frees it. Only with ``inner="eager"``, in one process. ``None``: after the step.
     """
 
     budget: int | str
@@ -135,6 +138,7 @@ class Settings:
     optimizer: Any = None
     in_flight: int | StageSchedule = 1
     buckets: Any = POWERS
+    updates: str | None = None
 
     @property
     def stage(self) -> StageSchedule | None:
@@ -363,7 +367,8 @@ class Planner(_compat.CustomPartitionerFn):
         joint.in_place = self.adds_in_place
         if joint.in_place and gradients.counted:
             joint.accumulate(gradients.places)
-        states = self._optimizer_memory(joint, gradients)
+        costs, states = with_optimizer(self.settings, joint, gradients.places, costs)
+        self.changed = joint.changed_inputs()
         extra = self._extra_bytes(joint, states)
         fixed = joint.input_bytes() + extra + gradients.counted
         if (stage := self.settings.stage) is not None:
@@ -376,20 +381,13 @@ class Planner(_compat.CustomPartitionerFn):
         instance = _native.Instance(written)
         if self.stop == "instance":
             raise Planned(instance)
-        if states is not None:
+        if states is not None and self.settings.updates is None:
             budget = budget_bytes(self.settings.budget, instance, joint)
             states.check(budget, fixed - gradients.counted, gradients.bytes)
         report, graphs = self._plan(joint, instance, costs, fixed)
         report.states_bytes = 0 if states is None else states.states_bytes
+        report.optimizer = updater(self.settings)
         return self.with_gradients(report, graphs, joint, costs, gradients), graphs
-
-    def _optimizer_memory(self, joint: Joint, gradients: Accumulation) -> OptimizerMemory | None:
-        """Memory of the optimizer of these settings."""
-        if self.settings.optimizer is None:
-            return None
-        trained = [joint.primals[place].meta["val"] for place in sorted(gradients.places)]
-        device = cuda_device(joint) or torch.device("cpu")
-        return optimizer_memory(self.settings.optimizer, trained, device)
 
     def _keep_kernels(self, joint: Joint, report: Report) -> None:
         """Turns cuDNN's trials off for graphs that run a convolution again."""
@@ -420,6 +418,9 @@ class Planner(_compat.CustomPartitionerFn):
             asked = True
         if asked is None:
             asked = self.given is not None and self.given.present
+        if self.settings.updates is not None:
+            # A gradient is gone before the next step.
+            return replace(accumulation(joint, self.given, False), bytes=0)
         # Gradients of what a stage receives are sent, so they do not accumulate.
         sent = frozenset() if stage is None else self._arguments(joint)
         return accumulation(joint, self.given, asked, sent)
@@ -454,7 +455,7 @@ class Planner(_compat.CustomPartitionerFn):
         report.accumulated_bytes = gradients.counted
         report.counts_workspaces = costs.counts_workspaces
         report.estimated = dict(costs.estimated())
-        adds = gradients.places if self.adds_in_place else frozenset()
+        adds = joint.added | (gradients.places if self.adds_in_place else frozenset())
         inputs = {node.name for node in joint.primals}
         report.waiting_bytes = self._waiting_bytes(graphs, inputs)
         if self.settings.stage is not None:

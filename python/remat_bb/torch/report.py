@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from .. import _native
 from .bounded import Sized
 from .host import CopyUse, Host
+from .partition import distinct_bytes
 from .reorder import OrderReport
 from .stage_schedule import StageBytes
 
@@ -46,6 +48,7 @@ class Report(Sized):
         solves: Number of plans made.
         without_trials: True if both graphs run with ``torch.backends.cudnn.benchmark`` off.
         states_bytes: States of the optimizer in ``fixed_bytes``, with ``optimizer=``.
+        optimizer: The optimizer whose updates are in the backward pass; ``None`` for others.
         marked: Operators marked by ``torch.utils.checkpoint`` (``gradient_checkpointing_enable()``)
             whose marks the plan replaces.
     """
@@ -74,6 +77,16 @@ class Report(Sized):
     solves: int = 1
     without_trials: bool = False
     states_bytes: int = 0
+    optimizer: torch.optim.Optimizer | None = None
+
+    @property
+    def unmade_bytes(self) -> int:
+        """States that the next backward pass makes, with updates in it."""
+        if self.optimizer is None:
+            return 0
+        leaves = tree_leaves([*self.optimizer.state.values()])
+        present = distinct_bytes(x for x in leaves if isinstance(x, torch.Tensor))
+        return max(0, self.states_bytes - present)
 
     @property
     def offloaded(self) -> list[str]:
@@ -119,6 +132,8 @@ class Report(Sized):
             words += f"; other micro-batches hold {size(self.waiting_bytes)}"
         if self.states_bytes:
             words += f"; {size(self.states_bytes)} of optimizer states"
+        if self.optimizer is not None:
+            words += "; updates are in the backward pass"
         if self.accumulated_bytes:
             words += f"; added to {size(self.accumulated_bytes)} of gradients"
         if not self.counts_workspaces:

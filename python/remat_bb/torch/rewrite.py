@@ -158,6 +158,9 @@ class Emitter:
     def run(self, call: Call) -> None:
         """Emits a call with its outputs."""
         node = call.node
+        if call in self.joint.updated:
+            self._update(call)
+            return
         made = self._random(call) if call in self.random_again else None
         once: set[fx.Node] = set()
         if made is None:
@@ -225,6 +228,18 @@ class Emitter:
         made = self.graph.call_function(add, (number, self.read(node)))
         made.meta = {**node.meta, ADDED: place}
         self.sums[place] = made
+
+    def _update(self, call: Call) -> None:
+        """Emits the update of a parameter, whose result takes the place of the gradient."""
+        place, (number, gradient) = self.joint.updated[call], call.node.args
+        arguments = (number, self.read(gradient))
+        made = self.graph.create_node(
+            "call_function", call.node.target, arguments, name=call.node.name
+        )
+        made.meta = {**gradient.meta, **call.node.meta, ADDED: place}
+        self.sums[place] = self.values[call.node] = made
+        self.calls[made] = call
+        self.ran.add(call)
 
     def take(self, value: fx.Node) -> None:
         """Makes the by-product of the latest run the current version. Later runs make no running
@@ -403,7 +418,10 @@ def _last_gradients(joint: Joint, steps: list[Statement]) -> dict[int, Gradients
     """For each statement, by its place, the gradients of which it is the last maker."""
     found: dict[int, Gradients] = {}
     last = {step.call: place for place, step in enumerate(steps) if step.kind == "call"}
+    updated = set(joint.updated.values())
     for number, node in joint.gradients():
+        if number in updated:
+            continue
         base = joint.base[node]
         place = last.get(joint.call_of.get(base))
         if place is not None and joint.is_made_backward(base):

@@ -16,6 +16,7 @@ from ..errors import RematError
 from . import _compat, remedies
 from .planner import Planned, Planner
 from .report import Report
+from .updates import check_processes
 from .wrapped import Wrapped
 
 Make = Callable[[Planner], Callable[..., Any]]
@@ -70,6 +71,7 @@ class Step:
         """The data parallel modules of the step, found at its first call."""
         if self._wrapped is None:
             found = Wrapped.of(self.function, arguments)
+            check_processes(self._planner.settings, found)
             object.__setattr__(self, "_wrapped", found)
             self._planner.wrapper_bytes = found.bucket_bytes
             if found.needs_one_plan:

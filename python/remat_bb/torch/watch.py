@@ -45,6 +45,7 @@ class Watch:
         self.device: torch.device | None = None
         self.peak = 0
         self.present = 0
+        self.unmade = 0
         self.beside = 0
         self.reserved = 0
         self.leaves: list[weakref.ref[torch.Tensor]] = []
@@ -75,6 +76,7 @@ class Watch:
         if not self._is_due(arguments):
             return run(arguments)
         self.present = present_bytes(arguments)
+        self.unmade = self.report.unmade_bytes
         self.leaves = [
             weakref.ref(x)
             for x in arguments
@@ -121,7 +123,8 @@ class Watch:
         """The plan's memory before the step, with the gradients that are actually present."""
         before = self.report.held_bytes - self.report.accumulated_bytes + self.present
         # Events of the allocator are those of one step; the counters of a GPU have all of them.
-        return before + (self.report.waiting_bytes if self.device is None else 0)
+        beside = self.report.waiting_bytes - self.unmade
+        return before + (beside if self.device is None else 0)
 
     def _slack(self) -> int:
         """Bytes by which rounding of torch's allocator may exceed a plan: without expandable

@@ -1,6 +1,7 @@
 //! The machine that runs statements: one stream of computations, a lane to the host and one back.
 
 use super::LinkedCase;
+use crate::ends::is_ended_before;
 use remat_instances::NodeId;
 use remat_instances::instance::{CopyTimes, Duplex, Implementation, Node};
 
@@ -230,7 +231,9 @@ impl<'a> Machine<'a> {
         };
         if again {
             let parent = node.parent().map(|p| p.index());
-            let once = node.once || parent.is_some_and(|p| self.node(p).once);
+            let once = node.once
+                || parent.is_some_and(|p| self.node(p).once)
+                || is_ended_before(&self.case.instance, k, config.next);
             if once || !self.case.recompute || parent.is_some_and(|p| config.ran >> p & 1 == 0) {
                 return None;
             }

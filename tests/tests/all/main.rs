@@ -8,6 +8,7 @@ mod checkmate_interval;
 mod checkmate_runs;
 mod checkmate_tree;
 mod contradictions;
+mod ends;
 mod every_plan;
 mod exact;
 mod exclusions;

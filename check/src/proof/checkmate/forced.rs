@@ -66,8 +66,10 @@ fn is_lazy(instance: &Instance, id: NodeId) -> bool {
         .max(node.run_workspace_bytes(true));
     let mut readers = instance.users(id).iter().copied().peekable();
     let has_readers = readers.peek().is_some();
+    let ended = |other: NodeId| instance.ended_by(other).any(|end| end == id);
     has_readers
         && !once(id)
+        && !instance.ids().any(ended)
         && node.output_bytes >= inputs
         && readers.all(|reader| {
             let own = instance.node(reader);

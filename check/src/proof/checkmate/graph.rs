@@ -30,9 +30,9 @@ pub struct Graph {
     pub inputs: Vec<Vec<u32>>,
     /// Parents of by-products.
     pub parent: Vec<Option<u32>>,
-    /// True if the node may be computed again: false if the instance says that it, or its parent,
-    /// is computed once.
-    pub recomputable: Vec<bool>,
+    /// The last stage in which the node may be computed again: its own if the instance says that it,
+    /// or its parent, is computed once; the stage of the first node that ends it.
+    pub again_until: Vec<usize>,
     /// Readers, ascending.
     pub readers: Vec<Vec<u32>>,
     /// The last stage in which a tensor is of any use: its reader runs there, or a useful
@@ -49,20 +49,16 @@ pub struct Graph {
 impl Graph {
     /// The graph of an instance within a budget; `None` if the static memory exceeds the budget.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Graph> {
-        let n = instance.len();
         let inputs: Vec<Vec<u32>> = instance
             .ids()
             .map(|i| instance.needs(i).iter().map(|d| d.0).collect())
             .collect();
-        let once = |i: usize| instance.nodes()[i].once;
         let parent: Vec<Option<u32>> = instance
             .nodes()
             .iter()
             .map(|v| Some(v.parent()?.0))
             .collect();
-        let recomputable: Vec<bool> = (0..n)
-            .map(|i| !once(i) && parent[i].is_none_or(|p| !once(p as usize)))
-            .collect();
+        let again_until = instance.ids().map(|i| instance.last_stage_again(i).index());
         let nodes = instance.nodes();
         let bytes: Vec<u64> = nodes.iter().map(|v| v.output_bytes).collect();
         let working = |again: bool| {
@@ -78,7 +74,7 @@ impl Graph {
             bytes,
             inputs,
             parent,
-            recomputable,
+            again_until: again_until.collect(),
             readers: Vec::new(),
             last_stage: Vec::new(),
             capacity: budget_bytes.checked_sub(instance.static_bytes())?,
@@ -99,9 +95,9 @@ impl Graph {
         }
         self.last_stage = (0..n).collect();
         for i in (0..n).rev() {
-            let of_reader = |&q: &u32| match self.recomputable[q as usize] {
-                true => self.last_stage[q as usize],
-                false => q as usize,
+            let of_reader = |&q: &u32| {
+                let q = q as usize;
+                q.max(self.last_stage[q].min(self.again_until[q]))
             };
             let reader = self.readers[i].iter().map(of_reader).max();
             self.last_stage[i] = reader.unwrap_or(i).max(i);
@@ -122,7 +118,7 @@ impl Graph {
             working_again: Vec::new(),
             inputs: Vec::new(),
             parent: Vec::new(),
-            recomputable: Vec::new(),
+            again_until: Vec::new(),
             readers: Vec::new(),
             last_stage: Vec::new(),
             capacity,
@@ -155,14 +151,26 @@ impl Graph {
             graph
                 .parent
                 .push(self.parent[node].map(|p| ids[p as usize]));
-            graph.recomputable.push(self.recomputable[node]);
+            graph.again_until.push(self.again_until[node]);
             for (id, holder) in held.iter().zip(holders) {
                 if holder.until == Some(node as u32) {
                     graph.add_holder(0, vec![*id]);
                 }
             }
         }
+        for (own, id) in ids.iter().enumerate() {
+            let until = &mut graph.again_until[*id as usize];
+            *until = match *until + 1 < n || *until == own {
+                true => ids[*until] as usize,
+                false => graph.cost.len() - 1,
+            };
+        }
         graph.with_readers()
+    }
+
+    /// Returns whether the node may be computed again in a stage behind its own.
+    pub fn may_recompute_in(&self, node: usize, stage: usize) -> bool {
+        stage <= self.again_until[node]
     }
 
     /// Adds a node without cost that is computed once, and returns its number.
@@ -174,7 +182,7 @@ impl Graph {
         self.working_again.push(bytes);
         self.inputs.push(inputs);
         self.parent.push(None);
-        self.recomputable.push(false);
+        self.again_until.push(self.len() - 1);
         self.len() as u32 - 1
     }
 
@@ -185,7 +193,7 @@ impl Graph {
         let most = |stage: usize| {
             let alive = (0..stage).filter(|i| self.last_stage[*i] >= stage);
             let bytes = alive.map(|i| self.bytes[i]);
-            let again = (0..stage).filter(|i| self.recomputable[*i]);
+            let again = (0..stage).filter(|i| self.may_recompute_in(*i, stage));
             let again = again.map(|i| self.working_again[i]);
             let working = again.chain([self.working[stage]]).max().unwrap_or(0);
             bytes.fold(working, u64::saturating_add)
@@ -220,7 +228,7 @@ impl Graph {
     pub fn need_first(&self, node: u32) -> u64 {
         let stays = |k: &usize| {
             let is_read = self.readers[*k].last().is_some_and(|q| *q > node);
-            !self.recomputable[*k] && is_read && !self.reads(node, *k as u32)
+            !self.may_recompute_in(*k, *k + 1) && is_read && !self.reads(node, *k as u32)
         };
         let kept = (0..node as usize).filter(stays).map(|k| self.bytes[k]);
         self.need_alone(node) + kept.sum::<u64>()
@@ -253,10 +261,7 @@ impl Graph {
 
     /// More than any schedule without useless computations costs.
     pub fn beyond(&self) -> u64 {
-        let stages = |i: usize| match self.recomputable[i] {
-            true => (self.last_stage[i] - i) as u64,
-            false => 0,
-        };
+        let stages = |i: usize| (self.last_stage[i].min(self.again_until[i]) - i) as u64;
         let again = (0..self.len()).map(|i| self.cost_again[i].saturating_mul(stages(i)));
         let all = again.chain(self.cost.iter().copied());
         all.fold(1u64, u64::saturating_add)

@@ -17,13 +17,13 @@ pub struct LifeExclusions {
 }
 
 impl LifeExclusions {
-    /// Excludes nodes that are never recomputed, and starts that the rules of a class forbid.
+    /// Excludes starts behind the last stage in which a node may be computed again, and those that the rules of a class forbid.
     pub fn none(graph: &Graph) -> Self {
         let len = graph.len();
         let may_start = |node: usize, stage: usize| {
             let rules = graph.rules.as_ref();
             let permits = |rules: &ClassRules| rules.may_start(node as u32, stage as u32);
-            graph.recomputable[node] && rules.is_none_or(permits)
+            graph.may_recompute_in(node, stage) && rules.is_none_or(permits)
         };
         let all = (0..len).flat_map(|node| (0..len).map(move |stage| (node, stage)));
         LifeExclusions {

@@ -60,8 +60,8 @@ pub struct Graph {
     /// The last stage in which the tensor may be of use, to a backward node or to a recomputation;
     /// 0 if there is no such stage behind the first.
     pub last_use: Vec<u32>,
-    /// True if the node may be computed behind stage 0.
-    recomputable: Vec<bool>,
+    /// The last stage in which the node may be computed again; 0 if it never is.
+    again_until: Vec<u32>,
 }
 
 impl Graph {
@@ -120,8 +120,8 @@ impl Graph {
             room: (0..stages).map(room).collect(),
             backward_room: (0..stages).map(backward_room).collect(),
             last_use: vec![0; columns],
-            recomputable: (0..columns)
-                .map(|i| instance.may_recompute(NodeId::from(i)))
+            again_until: (0..columns)
+                .map(|i| instance.last_monet_stage_again(NodeId::from(i)))
                 .collect(),
             needs,
         };
@@ -200,10 +200,10 @@ impl Graph {
     }
 
     /// Returns whether a node may be computed in a stage in a way. After stage 0 it must be
-    /// recomputable. Its charges must fit beside the tensors that every choice of the backward node
+    /// recomputable then. Its charges must fit beside the tensors that every choice of the backward node
     /// reads: these are stored or held from their turns on.
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
-        if stage > 0 && !self.recomputable[node as usize] {
+        if stage > self.again_until[node as usize] {
             return false;
         }
         let first = self.choices[stage as usize].first();

@@ -104,7 +104,8 @@ impl LinkedGraph {
     /// Returns whether a run of a reader in a stage may be of use.
     pub fn runs(&self, reader: u32, stage: usize) -> bool {
         let q = reader as usize;
-        q == stage || q < stage && self.graph.recomputable[q] && stage <= self.graph.last_stage[q]
+        let again = self.graph.may_recompute_in(q, stage) && stage <= self.graph.last_stage[q];
+        q == stage || q < stage && again
     }
 
     /// More than the time of some plan, if any fits. Between two computations each tensor goes and

@@ -141,7 +141,7 @@ impl Life<'_> {
     fn own_turn(&mut self, stage: usize) {
         let (node, prices, graph) = (self.node, self.prices, &self.linked.graph);
         let hosted = self.host.iter().flatten().copied().min();
-        if !graph.recomputable[node] {
+        if !graph.may_recompute_in(node, stage) {
             return;
         }
         let started = prices.device.starts[node].iter();

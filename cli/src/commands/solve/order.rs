@@ -34,6 +34,11 @@ pub(super) fn words(answer: &OrderChoice, cost: Option<u64>, unit: &CostUnit) ->
         Some(cost) => format!("costs {}", remat_report::cost(cost, unit)),
         None => "has no plan that was found".into(),
     };
+    if answer.is_early {
+        return format!(
+            "updates right behind what they read, else as it was given; no plan costs less than {any} in any"
+        );
+    }
     match answer.is_given() && answer.given_cost == cost {
         true => format!("as it was given, of {judged}; no plan costs less than {any} in any"),
         false => format!(

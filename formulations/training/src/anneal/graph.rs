@@ -24,8 +24,9 @@ pub struct CheckmateLandscape {
     users: Vec<u32>,
     /// The parent of a by-product, or [`NO_PARENT`].
     pub parent: Vec<u32>,
-    /// Nodes that are never recomputed, as words of bits; empty if there is no such node.
-    once: Vec<u64>,
+    /// The last stage in which each node may be computed again, its own stage if it never is; empty
+    /// if all nodes always may.
+    again_until: Vec<u32>,
     /// Output size in bytes.
     pub bytes: Vec<f64>,
     /// Workspace of the first computation in bytes.
@@ -92,12 +93,10 @@ impl CheckmateLandscape {
         let of =
             |f: &dyn Fn(NodeId) -> u64| instance.ids().map(|i| f(i) as f64).collect::<Vec<f64>>();
         let capacity = budget_bytes as f64 - instance.static_bytes() as f64;
-        let mut once = vec![0; n.div_ceil(64)];
-        for i in instance.ids().filter(|i| !instance.may_recompute(*i)) {
-            once[i.index() / 64] |= 1 << (i.index() % 64);
-        }
-        if once.iter().all(|word| *word == 0) {
-            once.clear();
+        let again_until = instance.ids().map(|i| instance.last_stage_again(i).0);
+        let mut again_until: Vec<u32> = again_until.collect();
+        if again_until.iter().all(|until| *until as usize + 1 == n) {
+            again_until.clear();
         }
         let frees = needs
             .iter()
@@ -107,7 +106,7 @@ impl CheckmateLandscape {
             is_general,
             n,
             frees: frees.collect(),
-            once,
+            again_until,
             words: n.div_ceil(64),
             need_start,
             needs,
@@ -131,15 +130,16 @@ impl CheckmateLandscape {
     }
 
     /// Bytes charged for the recomputations `again` in a stage if the simulator refuses one of them:
-    /// more than the capacity. A node may be never recomputed. A by-product in the stage of the
+    /// more than the capacity. A node may not be recomputed then. A by-product in the stage of the
     /// wait could bring a parent that waits without a reader.
     #[inline]
     pub fn never_bytes(&self, stage: usize, mut again: impl Iterator<Item = usize>) -> f64 {
-        if self.once.is_empty() {
+        if self.again_until.is_empty() {
             return 0.0;
         }
         let waits = self.waiting.is_some_and(|w| w.stage as usize == stage);
-        let is_refused = |i| self.is_once(i) || waits && self.parent[i] != NO_PARENT;
+        let is_refused =
+            |i| !self.may_recompute_in(i, stage) || waits && self.parent[i] != NO_PARENT;
         match again.any(is_refused) {
             true => self.capacity.max(0.0) + 1.0,
             false => 0.0,
@@ -149,9 +149,19 @@ impl CheckmateLandscape {
     /// Returns whether a node is never recomputed.
     #[inline]
     pub fn is_once(&self, i: usize) -> bool {
-        self.once
-            .get(i / 64)
-            .is_some_and(|word| word >> (i % 64) & 1 != 0)
+        !self.may_recompute_in(i, i + 1)
+    }
+
+    /// Returns whether a node may be computed again in a stage behind its own.
+    #[inline]
+    pub fn may_recompute_in(&self, i: usize, stage: usize) -> bool {
+        self.again_until.is_empty() || stage <= self.again_until[i] as usize
+    }
+
+    /// The last stage in which a node may be computed again; its own stage if it never is.
+    pub fn last_stage_again(&self, i: usize) -> usize {
+        let until = self.again_until.get(i);
+        until.map_or(self.n - 1, |until| *until as usize)
     }
 
     /// Inputs of a node.

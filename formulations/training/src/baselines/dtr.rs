@@ -49,7 +49,8 @@ pub fn run(
         // All tensors at the end of the stage before, and its own node.
         let mut held: Vec<usize> = retained.ones(t - 1).chain([t - 1]).collect();
         held.append(&mut again);
-        held.retain(|&i| evictor.next_use(i, t).is_some() || graph.is_once(i) && last_use[i] >= t);
+        let must_stay = |i: usize| !graph.may_recompute_in(i, t) && last_use[i] >= t;
+        held.retain(|&i| evictor.next_use(i, t).is_some() || must_stay(i));
         for &i in &held {
             retained.set(t, i, true);
         }
@@ -103,7 +104,8 @@ fn last_uses(graph: &CheckmateLandscape) -> Vec<usize> {
     for i in (0..graph.n).rev() {
         for &q in graph.users(i) {
             let q = q as usize;
-            last[i] = last[i].max(if graph.is_once(q) { q } else { last[q] });
+            let again = graph.last_stage_again(q).min(last[q]);
+            last[i] = last[i].max(again.max(q));
         }
     }
     last
@@ -145,10 +147,12 @@ impl<'g> Evictor<'g> {
     ) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (k, &i) in held.iter().enumerate() {
-            if self.graph.bytes[i] == 0.0 || !idle(i) || self.graph.is_once(i) {
+            let next = self.next_use(i, t);
+            let comes_back = self.graph.may_recompute_in(i, next.unwrap_or(t));
+            if self.graph.bytes[i] == 0.0 || !idle(i) || !comes_back {
                 continue;
             }
-            let distance = self.next_use(i, t).map_or(self.graph.n, |q| q + 1 - t) as f64;
+            let distance = next.map_or(self.graph.n, |q| q + 1 - t) as f64;
             let cost = self.recompute_cost(i, retained, t);
             let score = (cost + 1e-9) / (self.graph.bytes[i] * distance);
             if best.is_none_or(|b| score < b.0) {

@@ -97,7 +97,7 @@ impl<'a> Gaps<'a> {
             let first = graph.last_forward_user(i).unwrap_or(i.index()) + 1;
             if let Some(next) = graph.backward_users(i).first()
                 && first < next.index()
-                && instance.may_recompute(i)
+                && instance.may_recompute_in(i, *next)
                 && node.parent().is_none()
                 && node.output_bytes > 0
             {

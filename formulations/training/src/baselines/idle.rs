@@ -246,7 +246,7 @@ impl<'a> Stretches<'a> {
             next += 1;
             let id = NodeId::from(j);
             let node = self.instance.node(id);
-            if !self.instance.may_recompute(id) || node.parent().is_some() {
+            if !self.instance.may_recompute_in(id, NodeId::from(t)) || node.parent().is_some() {
                 return None;
             }
             all.cost = all.cost.saturating_add(node.run_cost(true));

@@ -31,8 +31,9 @@ pub struct CheckmateGraph {
     pub users: Vec<Vec<u32>>,
     /// The parent of a by-product; it is recomputed in each stage in which the by-product is.
     pub parent: Vec<Option<u32>>,
-    /// True if the node may be computed again.
-    pub recomputable: Vec<bool>,
+    /// The last stage in which the node may be computed again: its own stage if it never is, the
+    /// stage of a node that ends it ([`Instance::last_stage_again`]), or the last one.
+    pub again_until: Vec<u32>,
     /// The last stage in which the tensor can be of use: a reader runs then, directly or for a
     /// recomputation that is of use then.
     pub last_stage: Vec<u32>,
@@ -81,17 +82,9 @@ impl CheckmateGraph {
         let n = instance.len();
         let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
         let users: Vec<Vec<u32>> = instance.ids().map(|i| list(instance.users(i))).collect();
-        let recomputable: Vec<bool> = instance.ids().map(|i| instance.may_recompute(i)).collect();
-        let mut last_stage: Vec<u32> = (0..n as u32).collect();
-        for i in (0..n).rev() {
-            for &q in &users[i] {
-                let last = match recomputable[q as usize] {
-                    true => last_stage[q as usize],
-                    false => q,
-                };
-                last_stage[i] = last_stage[i].max(last);
-            }
-        }
+        let again_until = instance.ids().map(|i| instance.last_stage_again(i).0);
+        let again_until: Vec<u32> = again_until.collect();
+        let last_stage = last_stages(&users, &again_until);
         let first_backward = instance.backward_start().map(|f| f.0);
         let waiting = Waiting::of(instance);
         let first_backward = first_backward.map(|f| f + u32::from(waiting.is_some()));
@@ -106,7 +99,7 @@ impl CheckmateGraph {
             .nodes()
             .iter()
             .enumerate()
-            .filter(|(i, _)| recomputable[*i] && last_stage[*i] > *i as u32);
+            .filter(|(i, _)| again_until[*i].min(last_stage[*i]) > *i as u32);
         let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.run_cost(true)));
         let held_by_others = |(i, bytes): (usize, &u64)| match waiting {
             Some(wait) if i < wait.stage as usize => wait.others.saturating_mul(*bytes),
@@ -129,7 +122,7 @@ impl CheckmateGraph {
                 .iter()
                 .map(|v| Some(v.parent()?.0))
                 .collect(),
-            recomputable,
+            again_until,
             last_stage,
             first_backward,
             capacity,
@@ -225,10 +218,13 @@ impl CheckmateGraph {
     /// Stages in which it can be useful to compute a node again.
     pub fn stages_again(&self, node: usize) -> std::ops::RangeInclusive<u32> {
         let first = node as u32 + 1;
-        match self.recomputable[node] {
-            true => first..=self.last_stage[node],
-            false => first..=node as u32,
-        }
+        first..=self.last_stage[node].min(self.again_until[node])
+    }
+
+    /// Returns whether a node may be computed again in a stage behind its own.
+    #[inline]
+    pub fn may_recompute_in(&self, node: u32, stage: u32) -> bool {
+        stage <= self.again_until[node as usize]
     }
 
     /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the
@@ -248,8 +244,8 @@ impl CheckmateGraph {
     /// The schedule without useless retentions and recomputations. A tensor is retained only if it
     /// is read, or retained for a later reading, before it is computed again. It is recomputed only
     /// if it is not there, or if a by-product is recomputed with it. The latter makes a retained
-    /// copy useless, because all readers come later. Cost and memory do not rise. A tensor that is
-    /// never recomputed is retained wherever it is wanted.
+    /// copy useless, because all readers come later. Cost and memory do not rise. A tensor that may
+    /// not be recomputed in a stage is retained there if it is wanted.
     ///
     /// Only the retained sets count; the computations follow from them. Shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
@@ -270,9 +266,21 @@ impl Demands for CheckmateGraph {
         self.parent[node as usize]
     }
 
-    fn is_once(&self, node: u32) -> bool {
-        !self.recomputable[node as usize]
+    fn last_stage_again(&self, node: u32) -> u32 {
+        self.again_until[node as usize]
     }
+}
+
+/// For each tensor, the last stage in which it can be of use, from its readers and the last stages
+/// in which they may be computed again.
+pub(crate) fn last_stages(users: &[Vec<u32>], again_until: &[u32]) -> Vec<u32> {
+    let mut last: Vec<u32> = (0..users.len() as u32).collect();
+    for i in (0..users.len()).rev() {
+        let of_reader = |&q: &u32| q.max(last[q as usize].min(again_until[q as usize]));
+        let of_readers = users[i].iter().map(of_reader).max();
+        last[i] = last[i].max(of_readers.unwrap_or(0));
+    }
+    last
 }
 
 #[cfg(test)]
@@ -297,7 +305,7 @@ mod tests {
                 if !(forced || kept_on || read) {
                     continue;
                 }
-                if given.get(t, k) && !forced || !graph.recomputable[k] {
+                if given.get(t, k) && !forced || !graph.may_recompute_in(k as u32, t as u32) {
                     retained.set(t, k, true);
                     continue;
                 }

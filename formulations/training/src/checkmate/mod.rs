@@ -32,6 +32,7 @@ pub(crate) use formulation::start_of;
 pub use formulation::{CheckmateFormulation, CheckmateProblem};
 pub use gauge::Gauge;
 pub use graph::CheckmateGraph;
+pub(crate) use graph::last_stages;
 pub(crate) use recognise::{Inequality, Reduced, recognise_beside, reduce};
 pub use recognise::{RecognisedCheckmate, recognise};
 pub(crate) use starts::fitting_baselines;

@@ -22,7 +22,8 @@ pub struct ClassReplay<'g> {
     freed: Vec<u64>,
     /// Cost of the latest replay.
     pub cost: u64,
-    /// Bytes above capacity, summed over its stages.
+    /// Bytes above capacity, summed over its stages; a run that is refused counts as more than the
+    /// capacity.
     pub excess: f64,
 }
 
@@ -155,6 +156,10 @@ impl<'g> ClassReplay<'g> {
             let mut node = self.first_in[stage];
             while node != NONE {
                 let k = node as usize;
+                // The simulator refuses a run behind a node that ends it.
+                if !graph.may_recompute_in(node, stage as u32) {
+                    excess = excess.saturating_add(graph.capacity + 1);
+                }
                 run(k, self.again_event[k], graph.workspace_again[k]);
                 node = self.next_in[k];
             }

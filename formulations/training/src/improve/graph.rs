@@ -17,7 +17,8 @@ impl RunGraph {
     /// too large.
     ///
     /// Computations of the same node keep their order, so that costs and workspaces stay; a
-    /// by-product comes before the next run of its parent; first computations follow `rules`.
+    /// by-product comes before the next run of its parent; first computations follow `rules`; all
+    /// runs of a node come before the nodes that end it.
     /// Under MONeT's semantics the memory is not exact: releases while a node runs are left out.
     pub fn of(
         instance: &Instance,
@@ -78,6 +79,12 @@ impl RunGraph {
             };
             let before = rules.before(id).iter();
             edges.extend(before.filter_map(|b| Some([first[b.index()]?, own])));
+            // Every run of a node comes before the node that ends it.
+            for ended in instance.ended_by(id) {
+                let runs = computations.runs.iter().enumerate();
+                let runs = runs.filter(|(_, run)| run.node == ended);
+                edges.extend(runs.map(|(k, _)| [k, own]));
+            }
         }
         let groups = instance.ids().map(|id| rules.group(id)).max();
         for group in 1..=groups.unwrap_or(0) {

@@ -350,9 +350,10 @@ pub fn complete(
     })
 }
 
-/// Extends stored sets so that tensors that are never recomputed stay stored up to their last use.
+/// Extends stored sets so that tensors stay stored where they may not be recomputed.
 fn holding_once(graph: &MonetLandscape, mut stored: BitMatrix) -> BitMatrix {
-    if graph.once.iter().all(|word| *word == 0) {
+    let always = |until: &u32| *until as usize + 1 == graph.stages;
+    if graph.again_until.iter().all(always) {
         return stored;
     }
     // A larger set may select other ways, which read other tensors, so the step is repeated.
@@ -361,7 +362,8 @@ fn holding_once(graph: &MonetLandscape, mut stored: BitMatrix) -> BitMatrix {
         let mut wanted = Vec::new();
         for t in 1..graph.stages {
             let computed = schedule.computed.ones(t);
-            wanted.extend(computed.filter(|i| graph.is_once(*i)).map(|i| (t, i)));
+            let ended = |i: &usize| (graph.again_until[*i] as usize) < t;
+            wanted.extend(computed.filter(ended).map(|i| (t, i)));
         }
         if wanted.is_empty() {
             return stored;
@@ -370,7 +372,8 @@ fn holding_once(graph: &MonetLandscape, mut stored: BitMatrix) -> BitMatrix {
             // A tensor that is already stored at the start of the stage is wanted by the backward
             // node, which reads it beyond the stage.
             let last = t + usize::from(stored.get(t, i));
-            (1..=last).for_each(|stage| stored.set(stage, i, true));
+            let first = graph.again_until[i] as usize + 1;
+            (first..=last).for_each(|stage| stored.set(stage, i, true));
         }
     }
 }

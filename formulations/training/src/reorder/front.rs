@@ -135,6 +135,7 @@ impl<'a> Reorder<'a> {
                     any_order_bound,
                     given_cost: None,
                     orders: 1,
+                    is_early: false,
                 },
                 given,
                 outcome: Outcome::new(0),
@@ -436,7 +437,7 @@ impl Solving<'_> {
 }
 
 /// The inverse of a permutation of nodes.
-fn inverse(order: &[NodeId]) -> Vec<NodeId> {
+pub(crate) fn inverse(order: &[NodeId]) -> Vec<NodeId> {
     let mut inverse = vec![NodeId(0); order.len()];
     for (k, id) in order.iter().enumerate() {
         inverse[id.index()] = NodeId::from(k);

@@ -8,6 +8,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `front`, `outcome` | [`Reorder`] and [`Reordered`] |
+//! | `early` | updates right behind what they read |
 //! | `walk` | the walk from order to order |
 //! | `moves` | neighbours of an order |
 //! | `peak` | initial orders |
@@ -17,6 +18,7 @@
 //! | `settings` | [`ReorderTuning`] |
 
 mod carry;
+mod early;
 mod front;
 mod judge;
 mod moves;
@@ -26,6 +28,8 @@ mod settings;
 mod stages;
 mod walk;
 
+pub(crate) use early::early_updates;
 pub use front::Reorder;
+pub(crate) use front::inverse;
 pub use outcome::{OrderChoice, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 pub use settings::ReorderTuning;

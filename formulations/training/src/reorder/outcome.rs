@@ -21,6 +21,9 @@ pub struct OrderChoice {
     pub given_cost: Option<u64>,
     /// Number of orders evaluated.
     pub orders: u64,
+    /// True if the order is the given one with updates right behind what they read, without a
+    /// search of orders.
+    pub is_early: bool,
 }
 
 impl OrderChoice {

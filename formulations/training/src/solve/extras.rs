@@ -2,12 +2,13 @@
 
 use super::{AnyPlan, CopyChoice, FreePlans, Solution, Solve, idle};
 use crate::any::AnyFormulation;
+use crate::bound::any_plan_bound;
 use crate::in_flight::InFlight;
 use crate::offload::nodes::Offload;
 use crate::offload::{CopyPhase, Release};
-use crate::reorder::Reorder;
+use crate::reorder::{OrderChoice, Reorder, STAGE_SCHEDULES_IN_THIS_ORDER, early_updates, inverse};
 use crate::written::Written;
-use remat_instances::instance::Instance;
+use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::Replay;
@@ -32,6 +33,8 @@ pub(super) struct Extras {
     pub copies: Option<(CopyPhase, Release)>,
     /// True if the order of first computations is chosen.
     pub reorder: bool,
+    /// True if updates stay where they are in the given order.
+    pub keeps_order: bool,
     /// Addresses, and the alignment in bytes unless the sizes suggest one.
     pub alignment: Option<Option<u64>>,
     /// Plans to start from, and whether each is of the graph that is solved.
@@ -212,6 +215,16 @@ fn search(
         (solution.outcome, solution.plan) = several.listener(asked.listener).run()?;
         return Ok(solution);
     }
+    let keeps = asked.extras.keeps_order || settings.prove || formulation.class().is_some();
+    if starts.is_empty() && !keeps {
+        let peak = solution.plain.peak_bytes;
+        let early = early_updates(&instance, formulation.semantics(), peak);
+        if let Some(order) = early
+            && solution.solve_in(order, &settings, asked.listener)?
+        {
+            return Ok(solution);
+        }
+    }
     let may_idle = idle::may_pay(&formulation, &solution.plain, budget_bytes, &settings);
     let own_share = match formulation.class() {
         Some(_) => CLASS_SHARE,
@@ -235,6 +248,41 @@ fn search(
 }
 
 impl Solution {
+    /// Solves in another order of first computations; the plan is of the given instance. The bound
+    /// is over stage schedules in that order. Returns whether there is a plan; without one the
+    /// solution is as before.
+    fn solve_in(
+        &mut self,
+        order: Vec<NodeId>,
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<bool, SolveError> {
+        let (given, semantics) = (self.instance().clone(), self.formulation.semantics());
+        let Ok(instance) = given.reordered(&order) else {
+            return Ok(false);
+        };
+        let formulation = AnyFormulation::of(&instance, semantics)?;
+        let budget = self.budget_bytes;
+        let (outcome, plan) = formulation.solve_and_write(budget, &[], settings, listener)?;
+        let Some(plan) = plan else {
+            return Ok(false);
+        };
+        let plan = plan.document.plan.renumbered(&inverse(&order));
+        self.plan = Some(Written::of(&given, plan, budget)?.within_budget()?);
+        self.outcome = outcome;
+        self.outcome.bound_scope = STAGE_SCHEDULES_IN_THIS_ORDER;
+        let any = any_plan_bound(&given, semantics, budget);
+        self.order = Some(OrderChoice {
+            instance: formulation.instance().clone(),
+            order,
+            any_order_bound: any.map_or(0, |any| any.cost),
+            given_cost: None,
+            orders: 1,
+            is_early: true,
+        });
+        Ok(true)
+    }
+
     /// The best free plan within the budget, searched from the plan of the class in the rest of the
     /// time; without a limit, with little work.
     fn free_plans(

@@ -84,6 +84,15 @@ impl Solve<'_> {
         self
     }
 
+    /// Solves in the given order of first computations. Otherwise a solve without a proof, a class
+    /// and starts moves [updates](crate::reorder::OrderChoice::is_early) right behind what they
+    /// read, if that does not raise the peak without recomputation.
+    #[must_use]
+    pub fn given_order(mut self) -> Self {
+        self.extras.keeps_order = true;
+        self
+    }
+
     /// Gives each allocation of the plan an address in one arena, at multiples of
     /// `alignment_bytes`, or of an alignment that the sizes suggest.
     ///

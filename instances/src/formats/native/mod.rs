@@ -98,6 +98,9 @@ struct NodeText<'d> {
     /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute: Option<bool>,
+    #[serde(rename(deserialize = "ends: a list of node names or positions"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends: Option<Vec<Reference<'d>>>,
     /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     offload: Option<bool>,
@@ -303,6 +306,7 @@ impl Reader {
     fn node(&self, i: usize, text: &Spanned<NodeText<'_>>) -> Result<Node, Failure> {
         let kind = self.kind(i, text)?;
         let passing = text.passing.as_ref().map(|list| self.earlier_list(i, list));
+        let ends = text.ends.as_ref().map(|list| self.earlier_list(i, list));
         let in_place = text.in_place.as_ref().map(|option| {
             Ok(InPlace {
                 on: self.earlier(i, option.on)?,
@@ -324,6 +328,7 @@ impl Reader {
             in_place: in_place.transpose()?,
             result: false,
             once: text.recompute == Some(false),
+            ends: ends.transpose()?.unwrap_or_default(),
             stays: text.offload == Some(false),
         })
     }

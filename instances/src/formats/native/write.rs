@@ -100,6 +100,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
         ..NodeText::default()
     };
     text.recompute = node.once.then_some(false);
+    text.ends = (!node.ends.is_empty()).then(|| references(&node.ends));
     text.offload = node.stays.then_some(false);
     text.result = node.result.then_some(true);
     match node.kind {
@@ -192,6 +193,7 @@ mod tests {
             ),
             (
                 references(i),
+                references(i),
                 prop::option::of((0..i.max(1), 0..9i64, -9..9i64)),
             ),
             (
@@ -205,7 +207,7 @@ mod tests {
             move |(
                 implementations,
                 (output_bytes, fixed_bytes, shape, memories),
-                (passing, in_place),
+                (passing, ends, in_place),
                 (kind, other, gradient, once),
             )| Node {
                 name: format!("é{i}").into(),
@@ -237,6 +239,11 @@ mod tests {
                     .collect(),
                 passing,
                 result: false,
+                // An update of what a few earlier nodes read.
+                ends: match once && kind != 1 {
+                    true => ends.into_iter().filter(|end| end.0 > 0).collect(),
+                    false => Vec::new(),
+                },
                 once,
                 stays: output_bytes % 2 == 1,
                 implementations,

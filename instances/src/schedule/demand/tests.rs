@@ -5,12 +5,13 @@ use crate::schedule::{BitMatrix, CheckmateSchedule};
 use crate::simulate;
 use proptest::prelude::*;
 
-/// Inputs of a node, whether it is a by-product, and whether it is computed once.
-type Choice = (u16, bool, bool);
+/// Inputs of a node, whether it is a by-product, whether it is computed once, and nodes that it
+/// ends then.
+type Choice = (u16, bool, bool, u16);
 
 /// A graph of nodes that read earlier ones, with by-products and nodes that are computed once.
 fn graph(choices: &[Choice]) -> Instance {
-    let node = |(i, &(reads, with_parent, once)): (usize, &Choice)| {
+    let node = |(i, &(reads, with_parent, once, _)): (usize, &Choice)| {
         let needs: Vec<NodeId> = (0..i)
             .filter(|j| reads >> j & 1 != 0)
             .map(NodeId::from)
@@ -24,12 +25,25 @@ fn graph(choices: &[Choice]) -> Instance {
         node.once = once;
         node
     };
+    let mut nodes: Vec<Node> = choices.iter().enumerate().map(node).collect();
+    for (i, choice) in choices.iter().enumerate() {
+        if !nodes[i].once || nodes[i].parent().is_some() {
+            continue;
+        }
+        let late = |j: usize| {
+            nodes[i..]
+                .iter()
+                .any(|v| v.parent() == Some(NodeId::from(j)))
+        };
+        let ends = (0..i).filter(|j| choice.3 >> j & 1 != 0 && !late(*j));
+        nodes[i].ends = ends.map(NodeId::from).collect();
+    }
     let data = InstanceData {
         name: "random".into(),
         cost_unit: CostUnit::arbitrary(),
         host_link: None,
         in_flight: 1,
-        nodes: choices.iter().enumerate().map(node).collect(),
+        nodes,
     };
     Instance::new(data).expect("the generator makes valid graphs")
 }
@@ -39,8 +53,8 @@ fn by_definition(instance: &Instance, given: &BitMatrix, tight: bool) -> Checkma
     let n = instance.len();
     let mut computed = BitMatrix::new(n, n);
     let mut retained = BitMatrix::new(n, n);
-    let is_once = |i: usize| !instance.may_recompute(NodeId::from(i));
     for t in (0..n).rev() {
+        let is_once = |i: usize| !instance.may_recompute_in(NodeId::from(i), NodeId::from(t));
         let wanted = |retained: &BitMatrix, i: usize| t + 1 < n && retained.get(t + 1, i);
         let mut read = vec![false; n];
         computed.set(t, t, true);
@@ -84,7 +98,7 @@ proptest! {
     #[test]
     fn schedules_are_those_of_the_definition(
         choices in prop::collection::vec(
-            (any::<u16>(), prop::bool::weighted(0.3), prop::bool::weighted(0.2)), 1..12,
+            (any::<u16>(), prop::bool::weighted(0.3), prop::bool::weighted(0.2), any::<u16>()), 1..12,
         ),
         bits in prop::collection::vec(any::<bool>(), 144),
     ) {

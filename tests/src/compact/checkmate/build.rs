@@ -167,7 +167,7 @@ fn decisions(
                 }
             } else if last >= t {
                 retained[at] = b.column(Decision::Retained { stage, node }, 0.0);
-                if graph.recomputable[i] {
+                if graph.may_recompute_in(i as u32, stage) {
                     let price = graph.cost_again[i] as f64;
                     computed[at] = b.column(Decision::Computed { stage, node }, price);
                 }

@@ -18,7 +18,8 @@ pub(super) struct Parts {
     /// The node that a by-product is computed with.
     pub parent: Vec<Option<usize>>,
     /// True if the node may run again.
-    pub recomputable: Vec<bool>,
+    /// The last stage in which each node may be computed again.
+    pub again_until: Vec<usize>,
     /// Times of the copy to the host and back, of tensors that may leave.
     pub copies: Vec<Option<[u64; 2]>>,
     /// Memory of the device in bytes, the fixed part taken off.
@@ -74,7 +75,10 @@ impl Parts {
             workspace: [false, true]
                 .map(|again| nodes.iter().map(|v| v.run_workspace_bytes(again)).collect()),
             parent: nodes.iter().map(|v| Some(v.parent()?.index())).collect(),
-            recomputable: instance.ids().map(|i| instance.may_recompute(i)).collect(),
+            again_until: instance
+                .ids()
+                .map(|i| instance.last_stage_again(i).index())
+                .collect(),
             copies: instance.ids().map(copy_of).collect(),
             capacity,
             host_bytes: link.host_memory_bytes,
@@ -98,7 +102,7 @@ impl Parts {
             }
             let mut is_live = read.clone();
             for u in (0..t).rev() {
-                if is_live[u] && self.recomputable[u] {
+                if is_live[u] && t <= self.again_until[u] {
                     for &i in &self.needs[u] {
                         is_live[i] = true;
                     }
@@ -206,7 +210,7 @@ impl Columns {
         let mut runs = vec![vec![None; n]; n];
         let mut ends = vec![0; n];
         for (stage, live) in live.iter().enumerate() {
-            let again = live.iter().copied().filter(|&k| p.recomputable[k]);
+            let again = live.iter().copied().filter(|&k| stage <= p.again_until[k]);
             for node in again.chain([stage]) {
                 let pause = |turn| Slot {
                     stage,

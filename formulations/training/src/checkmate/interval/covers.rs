@@ -105,7 +105,7 @@ impl IntervalPoint {
         let may_wait = |i: &u32| graph.last_stage[*i as usize] > wait.stage && bytes(*i) > 0;
         let (again, always): (Vec<u32>, Vec<u32>) = (0..wait.stage)
             .filter(may_wait)
-            .partition(|i| graph.recomputable[*i as usize]);
+            .partition(|i| graph.may_recompute_in(*i, *i + 1));
         let is_read = |i: &u32| graph.users[*i as usize].last() > Some(&wait.stage);
         let item = |i: u32| CoverItem {
             name: graph.len() as u32 + i,

@@ -95,7 +95,7 @@ impl Rows for CheckmateGraph {
         let rows = needs().map(|(node, reader)| Row::Need { node, reader });
         let columns = needs().flat_map(|(node, b)| {
             let may_start = self.rules.as_ref().is_none_or(|r| r.may_start(node, b));
-            let again = (self.recomputable[node as usize] && may_start).then_some(b);
+            let again = (self.may_recompute_in(node, b) && may_start).then_some(b);
             [node].into_iter().chain(again).map(move |start| Interval {
                 node,
                 start,
@@ -156,11 +156,11 @@ impl Rows for CheckmateGraph {
 impl Pricing for CheckmateGraph {
     type Exclusions = Exclusions;
 
-    /// Excludes only recomputations of nodes that are never recomputed.
+    /// Excludes only recomputations behind the last stage in which a node may be computed again.
     fn no_exclusions(&self) -> Exclusions {
         let mut exclusions = Exclusions::none(self.extent());
-        for node in (0..self.len() as u32).filter(|i| !self.recomputable[*i as usize]) {
-            for stage in node + 1..self.len() as u32 {
+        for (node, &until) in (0..).zip(&self.again_until) {
+            for stage in until + 1..self.len() as u32 {
                 exclusions.exclude_start(node, stage, 0);
             }
         }

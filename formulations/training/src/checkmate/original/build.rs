@@ -60,8 +60,13 @@ fn frontier(lp: &mut ModelBuilder, p: &CheckmateParts) {
     let from_diagonal = (0..n).flat_map(|t| (t..n).map(move |i| (t, i)));
     lp.add_row(0.0, from_diagonal.map(|(t, i)| (p.s(t, i), 1.0)));
     lp.add_row(n as f64, (0..n).map(|t| (p.r(t, t), 1.0)));
-    for i in (0..n).filter(|&i| !p.recomputable[i]) {
-        lp.add_row(0.0, (i + 1..n).map(|t| (p.r(t, i), 1.0)));
+    for (i, &until) in p
+        .again_until
+        .iter()
+        .enumerate()
+        .filter(|(_, u)| **u + 1 < n)
+    {
+        lp.add_row(0.0, (until + 1..n).map(|t| (p.r(t, i), 1.0)));
     }
 }
 

@@ -94,8 +94,8 @@ struct CheckmateParts {
     edges: Vec<(u32, u32)>,
     /// The parents of by-products.
     parent: Vec<Option<u32>>,
-    /// True if the node may be computed again.
-    recomputable: Vec<bool>,
+    /// The last stage in which the node may be computed again; its own stage if it never is.
+    again_until: Vec<usize>,
     capacity: u64,
 }
 
@@ -112,7 +112,10 @@ impl CheckmateParts {
             workspace: [false, true].map(|again| of(&|v| v.run_workspace_bytes(again))),
             users: instance.ids().map(users).collect(),
             edges: instance.ids().flat_map(reads).collect(),
-            recomputable: instance.ids().map(|i| instance.may_recompute(i)).collect(),
+            again_until: instance
+                .ids()
+                .map(|i| instance.last_stage_again(i).index())
+                .collect(),
             parent: instance
                 .nodes()
                 .iter()
@@ -191,6 +194,9 @@ fn first_run_differs(instance: &Instance) -> Option<OriginalError> {
                 "another workspace when recomputed"
             }
             v if v.once => "a first run and no other",
+            _ if instance.last_stage_again(id).index() + 1 < instance.len() => {
+                "a node that ends it"
+            }
             v if v.parent().is_some() => "a parent with which it is recomputed",
             _ => return None,
         };

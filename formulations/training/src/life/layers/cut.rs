@@ -118,6 +118,7 @@ impl Cutting<'_> {
         for implementation in &mut node.implementations {
             implementation.needs = refer_all(&implementation.needs)?;
         }
+        node.ends = refer_all(&node.ends)?;
         if self.semantics.chooses_implementations() {
             node.passing = refer_all(&node.passing)?;
             if let Some(option) = &mut node.in_place {

@@ -95,6 +95,9 @@ pub(super) fn references(instance: &Instance, i: NodeId, semantics: Semantics) -
     let list = |ids: &[NodeId]| ids.iter().map(|j| j.0).collect::<Vec<u32>>();
     let offered = node.offered(semantics).iter();
     let mut lists: Vec<Vec<u32>> = offered.map(|p| list(&p.needs)).collect();
+    if !node.ends.is_empty() {
+        lists.push(list(&node.ends));
+    }
     if semantics.chooses_implementations() {
         lists.push(list(&node.passing));
         lists.push(node.in_place.iter().map(|option| option.on.0).collect());

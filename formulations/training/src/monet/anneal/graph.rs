@@ -61,6 +61,8 @@ pub struct MonetStage {
     /// Charged at the backward node, apart from workspace and stored tensors, in bytes. Unused in
     /// stage 0, which has no backward node.
     pub backward: i64,
+    /// Columns that may not be computed again in the stage, as words of bits.
+    pub never: Vec<u64>,
     /// Distinct sets of forward tensors that the backward node may read. Stage 0 has one variant,
     /// without ways: the tensors that the loss reads.
     pub variants: Vec<Variant>,
@@ -99,8 +101,8 @@ pub struct MonetLandscape {
     pub proper: Vec<u64>,
     /// The stages.
     pub stage: Vec<MonetStage>,
-    /// Columns that are never recomputed, as words of bits.
-    pub once: Vec<u64>,
+    /// The last stage in which each column may be computed again; 0 if it never is.
+    pub again_until: Vec<u32>,
     /// Stages whose backward node may read a tensor, ascending.
     pub readers: Vec<Vec<u32>>,
     /// Stages whose backward node has several variants, ascending.
@@ -159,7 +161,7 @@ impl MonetLandscape {
             by_products: vec![Vec::new(); columns],
             proper: vec![0; words],
             stage: Vec::with_capacity(stages),
-            once: vec![0; words],
+            again_until: Vec::with_capacity(columns),
             readers: vec![Vec::new(); columns],
             choices: Vec::new(),
             partners: Vec::new(),
@@ -206,12 +208,6 @@ impl MonetLandscape {
         self.passing.get(j)
     }
 
-    /// Returns whether a column is never recomputed.
-    #[inline]
-    pub fn is_once(&self, j: usize) -> bool {
-        has(&self.once, j)
-    }
-
     /// Penalty in bytes of a stage that recomputes a node which must not be recomputed: more than
     /// the budget, and small enough for a sum over all stages.
     #[inline]
@@ -234,9 +230,8 @@ impl MonetLandscape {
     fn add_column(&mut self, instance: &Instance, j: usize) {
         let node = instance.node(NodeId::from(j));
         let size = |id: &NodeId| instance.node(*id).output_bytes as i64;
-        if !instance.may_recompute(NodeId::from(j)) {
-            self.once[j / 64] |= 1 << (j % 64);
-        }
+        self.again_until
+            .push(instance.last_monet_stage_again(NodeId::from(j)));
         self.bytes.push(node.output_bytes as i64);
         self.passing_bytes.push(node.passing.iter().map(size).sum());
         self.passing.push(node.passing.iter().map(|u| u.0));
@@ -322,7 +317,13 @@ impl MonetLandscape {
             };
             variants.push(Variant { reads, ways });
         }
+        let mut never = vec![0; self.words];
+        let ended = self.again_until.iter().enumerate();
+        for (i, _) in ended.filter(|(_, until)| (**until as usize) < t) {
+            never[i / 64] |= 1 << (i % 64);
+        }
         self.stage.push(MonetStage {
+            never,
             always: if t == 0 { fixed } else { fixed + passing },
             backward: node.fixed_bytes as i64 + node.output_bytes as i64 + passing,
             variants,

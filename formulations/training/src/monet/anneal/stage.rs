@@ -381,11 +381,11 @@ fn pass<R: Recorder>(
         let way = tally.choose(here, graph.ways_of(variant.ways));
         tally.take(here, way);
         recorder.backward(way.implementation);
-        // A recomputation of a node that is never recomputed is charged memory beyond the budget.
+        // A recomputation of a node that may not run again is charged memory beyond the budget.
         if done
             .iter()
-            .zip(&graph.once)
-            .any(|(done, once)| done & once != 0)
+            .zip(&stage.never)
+            .any(|(done, never)| done & never != 0)
         {
             tally.value.peak += graph.never_bytes();
         }

@@ -47,8 +47,8 @@ pub struct MonetGraph {
     /// Forward nodes that read each tensor, ascending; by-products among the readers of their
     /// parent.
     pub users: Vec<Vec<u32>>,
-    /// True if the node may be computed in a stage behind the first.
-    pub recomputable: Vec<bool>,
+    /// The last stage in which the node may be computed again; 0 if it never is.
+    pub again_until: Vec<u32>,
     /// The node in whose computation a by-product is made.
     pub parent: Vec<Option<u32>>,
     /// By-products of each node, ascending.
@@ -198,8 +198,8 @@ impl MonetGraph {
             passing: (0..columns).map(|i| list(&node(i).passing)).collect(),
             needs,
             users,
-            recomputable: (0..columns)
-                .map(|i| instance.may_recompute(NodeId::from(i)))
+            again_until: (0..columns)
+                .map(|i| instance.last_monet_stage_again(NodeId::from(i)))
                 .collect(),
             parent,
             by_products,
@@ -285,7 +285,7 @@ impl MonetGraph {
     /// node may be recomputed if the stage is not the first.
     #[inline]
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
-        if stage > 0 && !self.recomputable[node as usize] {
+        if stage > self.again_until[node as usize] {
             return false;
         }
         let mask = self.fitting[node as usize * self.stages + stage as usize];

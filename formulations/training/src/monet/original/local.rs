@@ -63,7 +63,8 @@ impl MonetParts {
     /// Returns whether the local bound lets forward node `i` run in stage `t`.
     pub fn may_run(&self, t: usize, i: usize) -> bool {
         let horizon = self.horizon.as_ref();
-        let again = t == 0 || self.instance.may_recompute(NodeId::from(i));
+        let until = self.instance.last_monet_stage_again(NodeId::from(i));
+        let again = t <= until as usize;
         again && horizon.is_none_or(|h| i < h.end[t])
     }
 

@@ -61,10 +61,11 @@ struct TripPlaces {
 
 impl<'a> Computations<'a> {
     /// The computations of nodes in the given order; each reads the newest values of its inputs.
-    /// `None` if an input was not computed before, or if a node runs again that may not be
-    /// recomputed.
+    /// `None` if an input was not computed before, or if a node runs that may not be computed
+    /// (again).
     pub fn new(instance: &'a Instance, nodes: impl IntoIterator<Item = NodeId>) -> Option<Self> {
         let mut newest: Vec<Option<usize>> = vec![None; instance.len()];
+        let mut ended = vec![false; instance.len()];
         let mut all = Computations {
             instance,
             values: Vec::new(),
@@ -77,9 +78,12 @@ impl<'a> Computations<'a> {
                 all.values[newest[need.index()]?].reads.push(at);
             }
             let is_again = newest[id.index()].replace(at).is_some();
-            if is_again && !instance.may_recompute(id) {
+            if ended[id.index()] || is_again && !instance.may_recompute(id) {
                 return None;
             }
+            instance
+                .ended_by(id)
+                .for_each(|end| ended[end.index()] = true);
             all.costs.push(node.run_cost(is_again));
             all.workspaces.push(node.run_workspace_bytes(is_again));
             all.values.push(ComputedValue {

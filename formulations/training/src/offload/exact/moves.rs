@@ -29,7 +29,8 @@ pub(super) fn moves(
     compute(p, s, room, next, take)?;
     let live = p.live[next];
     for k in members(p.again & live & !s.coming & super::set::before(next)) {
-        let may = k >= usize::from(s.from) && p.parent[k].is_none_or(|d| has(s.ran, d));
+        let may = k >= usize::from(s.from) && next <= p.again_until[k];
+        let may = may && p.parent[k].is_none_or(|d| has(s.ran, d));
         // A node whose tensor is present runs again only for a missing by-product.
         let of_use = !has(s.ready, k) || p.companions[k] & live & !s.present() != 0;
         if may && of_use {

@@ -21,6 +21,8 @@ pub(super) struct ExactProblem {
     pub companions: Vec<Set>,
     /// Nodes that may run again.
     pub again: Set,
+    /// The last first run before which each node may run again.
+    pub again_until: Vec<usize>,
     /// Tensors that may leave and can come back.
     pub leaves: Set,
     /// Tensors that take memory.
@@ -76,6 +78,8 @@ impl ExactProblem {
             .map(|i| node(i).parent().map(NodeId::index))
             .collect();
         let again = all(&|i| settings.recompute && instance.may_recompute(NodeId::from(i)));
+        let again_until = instance.ids().map(|i| instance.last_stage_again(i).index());
+        let again_until: Vec<usize> = again_until.collect();
         let companions = (0..n).map(|p| again & all(&|i| parent[i] == Some(p)));
         let companions = companions.collect();
         let both = |i: usize| copies(copy_times.as_ref()?, node(i).output_bytes);
@@ -94,7 +98,7 @@ impl ExactProblem {
         let mut live = future.clone();
         for (t, live) in live.iter_mut().enumerate() {
             for u in (0..t).rev() {
-                if has(*live & again, u) {
+                if has(*live & again, u) && t <= again_until[u] {
                     *live |= needs[u];
                 }
             }
@@ -106,6 +110,7 @@ impl ExactProblem {
             workspace: both_runs(n, |i, again| node(i).run_workspace_bytes(again)),
             companions,
             again,
+            again_until,
             leaves: sized & all(&may),
             sized,
             times: (0..n).map(|i| both(i).unwrap_or_default()).collect(),

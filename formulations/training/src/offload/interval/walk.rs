@@ -144,7 +144,8 @@ impl<T: Number + Default> Walk<T> {
                     // Its own turn.
                     is_started = true;
                     let may = stage == node
-                        || graph.recomputable[i] && exclusions.may_start(node, stage, 0);
+                        || graph.may_recompute_in(node, stage)
+                            && exclusions.may_start(node, stage, 0);
                     if may {
                         self.start(&tensor, stage, copies, &mut life, &mut trip);
                     }
@@ -250,7 +251,7 @@ impl<T: Number + Default> Walk<T> {
         for &reader in &graph.users[node as usize] {
             let runs = reader == stage
                 || reader < stage
-                    && graph.recomputable[reader as usize]
+                    && graph.may_recompute_in(reader, stage)
                     && stage <= graph.last_stage[reader as usize];
             if runs && self.events.iter().all(|e| e.0 != reader) {
                 self.events.push((reader, T::ZERO));

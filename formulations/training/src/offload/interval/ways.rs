@@ -4,7 +4,7 @@
 //! the least cost, the least workspace. A first run with several ways has a column for each; a trip
 //! that begins with a further run includes its way. By-products need not run at all.
 
-use crate::checkmate::CheckmateGraph;
+use crate::checkmate::{CheckmateGraph, last_stages};
 use remat_instances::instance::{Implementation, Instance, Node, NodeId, NodeKind};
 
 /// A way to run a node, as its excess over the parts that the graph counts.
@@ -292,16 +292,7 @@ fn read(graph: &mut CheckmateGraph, nodes: &[Node]) {
             graph.users[u as usize].push(v as u32);
         }
     }
-    graph.last_stage = (0..n as u32).collect();
-    for i in (0..n).rev() {
-        for &q in &graph.users[i] {
-            let last = match graph.recomputable[q as usize] {
-                true => graph.last_stage[q as usize],
-                false => q,
-            };
-            graph.last_stage[i] = graph.last_stage[i].max(last);
-        }
-    }
+    graph.last_stage = last_stages(&graph.users, &graph.again_until);
 }
 
 /// Lower bound in bytes, by stage, on the fixed memory at any computation but the first run of a

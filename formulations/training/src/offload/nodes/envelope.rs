@@ -372,6 +372,7 @@ impl Made {
         for implementation in &mut node.implementations {
             implementation.needs.iter_mut().for_each(new);
         }
+        node.ends.iter_mut().for_each(new);
         if let Some(option) = &mut node.in_place {
             new(&mut option.on);
         }
