@@ -8,6 +8,7 @@
 
 mod digest;
 mod fixed;
+mod gathered;
 mod link;
 mod link_request;
 mod node;
@@ -239,9 +240,10 @@ impl Instance {
     }
 
     /// Returns whether a node's output may be copied to the host: false if the instance says that
-    /// it [stays](Node::stays).
+    /// it [stays](Node::stays), and for gathered weights and scattered gradients.
     pub fn may_offload(&self, id: NodeId) -> bool {
-        !self.node(id).stays
+        let node = self.node(id);
+        !(node.stays || node.is_gathered() || node.is_scattered())
     }
 
     /// All nodes in execution order.
@@ -285,11 +287,12 @@ impl Instance {
     }
 
     /// Returns whether a node may be recomputed: false if it or its parent is computed only
-    /// [once](Node::once).
+    /// [once](Node::once), and for gathered weights and scattered gradients.
     pub fn may_recompute(&self, id: NodeId) -> bool {
+        let is_single = |v: &Node| v.once || v.is_gathered() || v.is_scattered();
         let node = self.node(id);
         let parent = node.parent();
-        !node.once && parent.is_none_or(|parent| !self.node(parent).once)
+        !is_single(node) && parent.is_none_or(|parent| !is_single(self.node(parent)))
     }
 
     /// The loss node, if the graph has one: forward nodes precede it, backward nodes follow.

@@ -101,6 +101,8 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
     };
     text.recompute = node.once.then_some(false);
     text.offload = node.stays.then_some(false);
+    text.gather_bytes = node.gather_bytes;
+    text.scatter_bytes = node.scatter_bytes;
     text.result = node.result.then_some(true);
     match node.kind {
         NodeKind::Forward => {}
@@ -239,6 +241,8 @@ mod tests {
                 result: false,
                 once,
                 stays: output_bytes % 2 == 1,
+                gather_bytes: None,
+                scatter_bytes: None,
                 implementations,
                 in_place: in_place
                     .filter(|_| i > 0)
