@@ -21,7 +21,7 @@ pub use exec::{
 };
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use fits::FitsArguments;
-pub use groups::PlansOption;
+pub use groups::{PlansOption, ShardsOption};
 pub use improve::ImproveArguments;
 pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
@@ -206,7 +206,7 @@ pub enum Command {
 }
 
 /// `remat-bb solve`
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_long_help = "\
 Examples:
   remat-bb solve 'zoo:resnet50?batch=184' --budget 6GiB --time-limit 1m --out plan.json
@@ -234,6 +234,9 @@ pub struct SolveArguments {
     /// Limits of the search, formulation, copies, order and addresses
     #[command(flatten)]
     pub options: Options<ALL>,
+    /// Weights sharded over devices
+    #[command(flatten)]
+    pub shards: ShardsOption,
     /// Write the instance in the order found, as remat-instance/1 JSON
     ///
     /// The schedule and the proof then refer to this instance.
@@ -272,7 +275,7 @@ pub struct SolveArguments {
 }
 
 /// `remat-bb sweep`
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_long_help = "\
 Examples:
   remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
@@ -294,6 +297,9 @@ pub struct SweepArguments {
     /// Limits of the search, formulation and copies
     #[command(flatten)]
     pub options: Options<{ SEARCH | PROGRAM | COPIES }>,
+    /// Weights sharded over devices
+    #[command(flatten)]
+    pub shards: ShardsOption,
     /// A pipeline in place of one device
     #[command(flatten)]
     pub pipeline: PipelineShape,

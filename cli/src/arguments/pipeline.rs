@@ -89,7 +89,7 @@ pub struct PipelineArguments {
 }
 
 /// A pipeline in `baselines` and `sweep`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Pipelines")]
 pub struct PipelineShape {
     /// Number of devices of a pipeline; for `sweep` a list with commas

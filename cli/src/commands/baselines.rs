@@ -32,6 +32,11 @@ const OURS: &str = Baselines::OURS;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
+    let mut arguments = arguments.clone();
+    arguments.instance = arguments
+        .shards
+        .applied(&arguments.instance, &mut arguments.options)?;
+    let arguments = &arguments;
     interrupt::catch(
         "ending with the results so far; once more to end at once",
         false,

@@ -30,6 +30,11 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
+    let mut arguments = arguments.clone();
+    arguments.instance = arguments
+        .shards
+        .applied(&arguments.instance, &mut arguments.options)?;
+    let arguments = &arguments;
     let begun = Instant::now();
     let files = Files::tried(
         arguments.json,

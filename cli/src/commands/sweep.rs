@@ -33,6 +33,11 @@ type SweepPoint = FrontierPoint<AnyPlan>;
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
+    let mut arguments = arguments.clone();
+    arguments.instance = arguments
+        .shards
+        .applied(&arguments.instance, &mut arguments.options)?;
+    let arguments = &arguments;
     if arguments.pipeline.is_asked() {
         return super::pipeline::compare::sweep(arguments, &arguments.pipeline);
     }

@@ -207,9 +207,21 @@ mod tests {
     #[test]
     fn faults_name_field_value_and_remedy() {
         for (old, new, words) in [
-            (r#""gather_bytes": 7"#, r#""gather_bytes": 9"#, "gather_bytes"),
-            (r#""scatter_bytes": 7"#, r#""scatter_bytes": 9"#, "more bytes"),
-            (r#""gather_bytes": 7"#, r#""gather_bytes": 7, "cost": 2"#, "cost"),
+            (
+                r#""gather_bytes": 7"#,
+                r#""gather_bytes": 9"#,
+                "gather_bytes",
+            ),
+            (
+                r#""scatter_bytes": 7"#,
+                r#""scatter_bytes": 9"#,
+                "more bytes",
+            ),
+            (
+                r#""gather_bytes": 7"#,
+                r#""gather_bytes": 7, "cost": 2"#,
+                "cost",
+            ),
             (
                 r#""gather_bytes": 7"#,
                 r#""gather_bytes": 7, "workspace_bytes": 2"#,

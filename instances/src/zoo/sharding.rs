@@ -158,7 +158,9 @@ pub(super) fn training_instance(
         }
         let spans = groups.iter().zip(&made);
         let held = spans.filter(|(group, _)| {
-            group.backward.is_some_and(|[first, last]| first <= k && k <= last)
+            group
+                .backward
+                .is_some_and(|[first, last]| first <= k && k <= last)
         });
         let held: u64 = held.map(|(_, made)| made).sum();
         for way in &mut node.implementations {
@@ -167,7 +169,10 @@ pub(super) fn training_instance(
         }
         sharded.push(node, &reads);
         let ended = |group: &&Group| group.backward.is_some_and(|[_, last]| last == k);
-        groups.iter().filter(ended).for_each(|group| sharded.scatter(group, k));
+        groups
+            .iter()
+            .filter(ended)
+            .for_each(|group| sharded.scatter(group, k));
     }
     let speed = sharding.bytes_per_second;
     finish(
@@ -232,7 +237,8 @@ impl<'a> ShardedNodes<'a> {
         let moved = |id: &mut NodeId| *id = self.ids[id.index()];
         for way in &mut node.implementations {
             way.needs.iter_mut().for_each(moved);
-            way.needs.extend(groups.iter().filter_map(|group| self.weights[*group]));
+            way.needs
+                .extend(groups.iter().filter_map(|group| self.weights[*group]));
             way.needs.sort_unstable();
             way.needs.dedup();
         }

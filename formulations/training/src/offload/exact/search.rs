@@ -138,7 +138,8 @@ impl LabelSearch<'_> {
     }
 
     fn is_end(&self, number: u32) -> bool {
-        self.problem.is_end(&self.store.labels[number as usize].state)
+        self.problem
+            .is_end(&self.store.labels[number as usize].state)
     }
 
     /// Inserts a label unless it cannot reach the end, cannot improve on the best plan, or is

@@ -83,7 +83,10 @@ impl LinkGraph {
             gauge.working[..instance.gathered()].fill(0);
         }
         let last = graph.len() as u32 - 1;
-        for id in instance.ids().filter(|id| instance.node(*id).is_scattered()) {
+        for id in instance
+            .ids()
+            .filter(|id| instance.node(*id).is_scattered())
+        {
             graph.last_stage[id.index()] = last;
         }
         LinkGraph::of(instance, phase, graph, Ways::single(instance.len()))
@@ -180,8 +183,12 @@ impl LinkGraph {
         }
         let copy = |id: NodeId| {
             let node = instance.node(id);
-            let gather = node.gather_bytes.map(|bytes| [Some(0), times.from_host(bytes)]);
-            let scatter = node.scatter_bytes.map(|bytes| [times.to_host(bytes), Some(0)]);
+            let gather = node
+                .gather_bytes
+                .map(|bytes| [Some(0), times.from_host(bytes)]);
+            let scatter = node
+                .scatter_bytes
+                .map(|bytes| [times.to_host(bytes), Some(0)]);
             if let Some([out, back]) = gather.or(scatter) {
                 return Some([out?, back?].map(|time| count(time / unit)));
             }

@@ -132,11 +132,13 @@ impl Rows for LinkGraph {
         match row {
             LinkRow::Base(row) => self.graph.row_traits(row),
             LinkRow::Leaves { .. } | LinkRow::Way { .. } => RowTraits::elastic(row.sense()),
-            LinkRow::Choose { .. } | LinkRow::Reads { .. } | LinkRow::Scatters { .. } => RowTraits {
-                sense: row.sense(),
-                elastic: !matches!(row, LinkRow::Choose { .. }),
-                permanent: true,
-            },
+            LinkRow::Choose { .. } | LinkRow::Reads { .. } | LinkRow::Scatters { .. } => {
+                RowTraits {
+                    sense: row.sense(),
+                    elastic: !matches!(row, LinkRow::Choose { .. }),
+                    permanent: true,
+                }
+            }
             LinkRow::Window { .. } | LinkRow::Host { .. } => RowTraits {
                 sense: row.sense(),
                 elastic: false,

@@ -147,7 +147,11 @@ impl<'a> Offload<'a> {
             because,
         };
         let Some(link) = instance.host_link() else {
-            return Err(refused("it has no link to host memory (host_link)".into()));
+            let because = match instance.is_sharded() {
+                true => "it gathers weights or scatters gradients and has no link (host_link)",
+                false => "it has no link to host memory (host_link)",
+            };
+            return Err(refused(because.into()));
         };
         if self.phase == CopyPhase::Loss && instance.loss().is_none() {
             return Err(refused(

@@ -152,7 +152,9 @@ impl Sequence {
             _ => None,
         };
         let sharded = match instance.is_sharded() {
-            true => (of.runs.iter()).map(|run| travel(instance.node(run.node))).collect(),
+            true => (of.runs.iter())
+                .map(|run| travel(instance.node(run.node)))
+                .collect(),
             false => Vec::new(),
         };
         Ok(Sequence {
@@ -188,12 +190,7 @@ impl Sequence {
 
 /// The gaps of a gathered weight or a scattered gradient; `None` for other values, and if the link
 /// is closed in the direction.
-fn sharded_gaps(
-    node: &Node,
-    value: usize,
-    touches: &[u32],
-    times: &CopyTimes,
-) -> Option<Vec<Gap>> {
+fn sharded_gaps(node: &Node, value: usize, touches: &[u32], times: &CopyTimes) -> Option<Vec<Gap>> {
     let gap = |after: u32, before: u32, [out, back]: [u64; 2], travel| Gap {
         value: value as u32,
         after,

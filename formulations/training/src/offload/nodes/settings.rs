@@ -47,6 +47,9 @@ pub struct OffloadTuning {
     /// Shares of the memory for weights that a sharded step first leaves free beside its
     /// computations, to hold weights longer and to gather them ahead.
     pub reserves: [f64; 7],
+    /// Share of the time left for the computations beside each of these shares, and for their
+    /// gathers.
+    pub reserve_time: f64,
     /// Rounds in which the best of these shares are refined.
     pub reserve_rounds: usize,
     /// Lanes that choose copies side by side: fixed, so that the answer does not depend on the
@@ -77,6 +80,7 @@ impl Default for OffloadTuning {
             further_rounds: 2,
             further_share: 0.12,
             reserves: [0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0],
+            reserve_time: 0.03,
             reserve_rounds: 3,
             lanes: 4,
         }

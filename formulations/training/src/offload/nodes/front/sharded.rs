@@ -5,66 +5,18 @@
 //! gaps and the clock are the ones for copies. Computations come from solves of the graph without
 //! weights ([`Instance::computations`]), each with another share of the memory left to weights.
 
+use super::super::reserves::Reserves;
 use super::Searching;
-use crate::any::AnyFormulation;
-use crate::bound::smallest_budget;
 use remat_instances::instance::{CopyTimes, Instance, NodeId};
-use remat_instances::plan::{Computation, Plan};
-use remat_instances::schedule::Schedule;
-use remat_search::{Outcome, Settings, Solvable, SolveError};
-
-/// The graph of the computations, and the shares of memory that were tried for them.
-struct Reserves {
-    formulation: AnyFormulation,
-    /// Node of the instance for each node of the graph.
-    ids: Vec<NodeId>,
-    /// Bytes of the whole reserve.
-    most: u64,
-    /// Schedules found so far.
-    schedules: Vec<Schedule>,
-    /// Shares that were tried, with their makespans.
-    tried: Vec<(f64, u64)>,
-}
-
-impl Reserves {
-    /// Shares halfway between the best share and its neighbours.
-    fn between(&self) -> Vec<f64> {
-        let mut tried = self.tried.clone();
-        tried.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let best = (0..tried.len()).min_by_key(|k| tried[*k].1);
-        let pairs = best.map_or(0..0, |k| k.saturating_sub(1)..(k + 1).min(tried.len() - 1));
-        pairs.map(|k| (tried[k].0 + tried[k + 1].0) / 2.0).collect()
-    }
-
-    /// The plan of a schedule, as a plan of the unsharded graph, in which weights run first.
-    fn plan(&self, instance: &Instance, schedule: &Schedule) -> Result<Plan, SolveError> {
-        let graph = self.formulation.instance();
-        let plan = schedule.plan(graph)?.optimised(graph)?;
-        let weight = |i: usize| Computation {
-            node: NodeId::from(i),
-            implementation: 0,
-            in_place: false,
-        };
-        let mut runs: Vec<Computation> = (0..instance.gathered()).map(weight).collect();
-        runs.extend(plan.computations_in_order(graph)?.runs.into_iter().map(
-            |run| Computation {
-                node: self.ids[run.node.index()],
-                ..run
-            },
-        ));
-        let unsharded = instance.unsharded();
-        Ok(Plan::of_computations(&unsharded, plan.semantics, &runs)?)
-    }
-}
+use remat_search::{Outcome, Settings, SolveError};
 
 impl Searching<'_> {
     /// Solves a sharded step.
     pub(super) fn sharded(&mut self) -> Result<(), SolveError> {
         let (asked, tuning) = (self.asked, &self.asked.tuning);
         let instance = self.instance.clone();
-        let (graph, ids) = instance.computations();
-        let formulation = AnyFormulation::checkmate(&graph);
-        if let Some(because) = super::too_small(&formulation, asked.budget_bytes) {
+        let mut reserves = Reserves::new(&instance, asked.budget_bytes);
+        if let Some(because) = super::too_small(&reserves.formulation, asked.budget_bytes) {
             self.answer.outcome.infeasible_because = Some(because);
             return Ok(());
         }
@@ -75,18 +27,11 @@ impl Searching<'_> {
             return Ok(());
         }
         self.learn(capacity_bound(&instance, &self.times));
-        let weights = &instance.nodes()[..instance.gathered()];
-        let weights: u64 = weights.iter().map(|node| node.output_bytes).sum();
-        let least = smallest_budget(&graph).needed_bytes;
-        let room = asked.budget_bytes.saturating_sub(least);
-        let mut reserves = Reserves {
-            formulation,
-            ids,
-            most: weights.min(room),
-            schedules: Vec::new(),
-            tried: Vec::new(),
+        let more = match copies_tensors(&instance) {
+            true => &tuning.reserves[1..],
+            false => &[],
         };
-        for share in tuning.reserves {
+        for share in more.iter().map(|share| -share).chain(tuning.reserves) {
             self.try_reserve(&mut reserves, share)?;
         }
         for _ in 0..tuning.reserve_rounds {
@@ -119,8 +64,10 @@ impl Searching<'_> {
         if is_known || self.is_done() || self.answer.outcome.infeasible_because.is_some() {
             return Ok(());
         }
-        let time = self.asked.tuning.probe_share;
-        let budget = self.asked.budget_bytes - (reserves.most as f64 * share) as u64;
+        let time = self.asked.tuning.reserve_time;
+        let Some(budget) = reserves.budget(share, self.room) else {
+            return Ok(());
+        };
         let settings = self.part(time, 4);
         let outcome = self.compute(reserves, budget, &settings)?;
         let mut makespan = u64::MAX;
@@ -143,9 +90,7 @@ impl Searching<'_> {
         budget_bytes: u64,
         settings: &Settings,
     ) -> Result<Outcome, SolveError> {
-        let formulation = &reserves.formulation;
-        let outcome =
-            formulation.solve(budget_bytes, &reserves.schedules, settings, &self.stages)?;
+        let outcome = reserves.solve(budget_bytes, settings, &self.stages)?;
         self.count(&outcome);
         if budget_bytes == self.asked.budget_bytes && !copies_tensors(self.instance) {
             match &outcome.infeasible_because {

@@ -67,7 +67,10 @@ impl Searching<'_> {
     /// Plans without copies that keep the same tensors as a relaxation; they generally exceed the
     /// budget.
     fn plans_of(&self, kept: BitMatrix) -> Result<Vec<Plan>, SolveError> {
-        let unsharded = self.instance.is_sharded().then(|| self.instance.unsharded());
+        let unsharded = self
+            .instance
+            .is_sharded()
+            .then(|| self.instance.unsharded());
         let instance = unsharded.as_ref().unwrap_or(self.instance);
         let schedules = match self.chooses_implementations() {
             false => vec![CheckmateSchedule::tightest(instance, kept).into()],
