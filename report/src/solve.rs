@@ -112,6 +112,7 @@ pub struct SolveJson<'a> {
     /// Class of plans that the bound covers: `stage-schedules` (nodes in the order of the instance,
     /// each at most once between two first computations), `stage-schedules-in-this-order` (the same
     /// in the order found), `stage-schedules-with-copies` (with `--offload`),
+    /// `stage-schedules-with-gathers` (with gathered weights or scattered gradients),
     /// `stage-schedules-with-continuous-copies` (with `--offload-release continuous`),
     /// `plans-of-class-tags`, `-regions`, `-blocks` or `-names` (with `--plan-class`), or
     /// `all-plans` (in any order).

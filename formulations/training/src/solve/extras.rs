@@ -110,6 +110,7 @@ impl Extras {
             (self.alignment.is_some(), "addresses"),
             (prove, "certificate"),
             (formulation.class().is_some(), "plan_class"),
+            (formulation.instance().in_flight() > 1, "in_flight"),
         ];
         match others.into_iter().find(|other| other.0) {
             None => Ok(()),
