@@ -34,6 +34,7 @@ pub use values::{parse_overhead, parse_setting};
 use crate::version::FULL_VERSION;
 use clap::{Args, Parser, Subcommand};
 use remat_formulations::options::parse_duration;
+use remat_instances::instance::HostLink;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -237,6 +238,16 @@ pub struct SolveArguments {
     /// Weights sharded over devices
     #[command(flatten)]
     pub shards: ShardsOption,
+    /// Link between these devices: a speed such as 50GB/s, or one speed each way
+    ///
+    /// Default: the network's interconnect, 50 GB/s each way.
+    #[arg(
+        long,
+        value_name = "LINK",
+        requires = "shards",
+        conflicts_with = "offload"
+    )]
+    pub link: Option<HostLink>,
     /// Write the instance in the order found, as remat-instance/1 JSON
     ///
     /// The schedule and the proof then refer to this instance.

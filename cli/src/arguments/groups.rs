@@ -4,7 +4,7 @@ use super::Options;
 use crate::failure::Failure;
 use crate::source::zoo_text;
 use clap::Args;
-use remat_formulations::options::parse_link;
+use remat_instances::instance::{HostLink, LinkChoice};
 use std::path::{Path, PathBuf};
 
 /// The folder for plans.
@@ -26,26 +26,17 @@ pub struct ShardsOption {
     /// The same as the parameter shards=N of the network.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pub shards: Option<u32>,
-    /// Link between these devices: a speed such as 50GB/s, or one speed each way
-    ///
-    /// Default: 50 GB/s each way, the network's interconnect.
-    #[arg(
-        long,
-        value_name = "LINK",
-        requires = "shards",
-        conflicts_with = "offload"
-    )]
-    pub link: Option<String>,
 }
 
 impl ShardsOption {
-    /// The source with its shards; sets the link among the options.
+    /// The source with its shards; sets the link between devices among the options.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a source that is no zoo network, and for a text that is no link.
+    /// [`Failure::Usage`] for a source that is no zoo network.
     pub fn applied<const GROUPS: u32>(
         &self,
         source: &Path,
+        link: Option<&HostLink>,
         options: &mut Options<GROUPS>,
     ) -> Result<PathBuf, Failure> {
         let Some(shards) = self.shards else {
@@ -57,12 +48,8 @@ impl ShardsOption {
                 remedy: "give zoo:MODEL, or gather_bytes and scatter_bytes in the instance".into(),
             });
         };
-        if let Some(link) = &self.link {
-            let read = parse_link(link).map_err(|problem| Failure::Usage {
-                problem: format!("--link: {problem}"),
-                remedy: "give a speed such as 50GB/s".into(),
-            });
-            options.0.offload = Some(read?);
+        if let Some(link) = link {
+            options.0.offload = Some(LinkChoice::Given(link.clone()));
         }
         let joint = if text.contains('?') { '&' } else { '?' };
         Ok(format!("{text}{joint}shards={shards}").into())

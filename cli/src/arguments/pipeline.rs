@@ -121,8 +121,8 @@ pub struct PipelineShape {
     /// Speed of each device, as for `pipeline`
     #[arg(long, value_name = "X[,X2..]", requires = "stages")]
     pub speed: Option<String>,
-    /// Link between neighbouring devices, as for `pipeline`
-    #[arg(long, value_name = "L", requires = "stages")]
+    /// Link between neighbouring devices, as for `pipeline`; with --shards, between all devices
+    #[arg(long, value_name = "L", conflicts_with = "offload")]
     pub link: Option<HostLink>,
 }
 

@@ -31,9 +31,8 @@ use std::time::{Duration, Instant};
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let mut arguments = arguments.clone();
-    arguments.instance = arguments
-        .shards
-        .applied(&arguments.instance, &mut arguments.options)?;
+    let (shards, link) = (&arguments.shards, arguments.link.as_ref());
+    arguments.instance = shards.applied(&arguments.instance, link, &mut arguments.options)?;
     let arguments = &arguments;
     let begun = Instant::now();
     let files = Files::tried(
