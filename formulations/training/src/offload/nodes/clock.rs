@@ -137,6 +137,10 @@ impl<'a> Clock<'a> {
     fn base(&mut self, chosen: &[bool]) {
         self.change.fill(0);
         for (gap, _) in self.sequence.gaps.iter().zip(chosen).filter(|(_, c)| **c) {
+            if gap.travel == Travel::Scatter {
+                // Nothing reads it in its gap, so the sequence does not count it there.
+                continue;
+            }
             self.change[gap.after as usize + 1] += gap.bytes as i64;
             self.change[gap.before as usize] -= gap.bytes as i64;
         }

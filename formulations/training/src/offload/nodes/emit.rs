@@ -57,7 +57,13 @@ pub(super) fn emit(sequence: &Sequence, chosen: &[bool], placed: &PlacedCopies) 
         next: 0,
     };
     for k in 0..n {
-        writer.send(sequence, &sent[k]);
+        // With one lane for both directions, gathers go before scatters that nothing waits for.
+        let is_late = |gap: &u32| {
+            let travel = sequence.gaps[*gap as usize].travel;
+            travel == Travel::Scatter && placed.freed[*gap as usize] as usize > k
+        };
+        let (late, due): (Vec<u32>, Vec<u32>) = sent[k].iter().partition(|gap| is_late(gap));
+        writer.send(sequence, &due);
         for &gap in &waited[k] {
             let buffer = HostBuffer(sequence.gaps[gap as usize].value);
             writer.steps.push(Step::Wait { buffer });
@@ -75,6 +81,7 @@ pub(super) fn emit(sequence: &Sequence, chosen: &[bool], placed: &PlacedCopies) 
                 _ => Step::Prefetch { buffer, register },
             });
         }
+        writer.send(sequence, &late);
         writer.compute(sequence, k);
         for &value in &away[k] {
             writer.free(value);
