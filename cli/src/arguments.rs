@@ -21,7 +21,7 @@ pub use exec::{
 };
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use fits::FitsArguments;
-pub use groups::PlansOption;
+pub use groups::{PlansOption, ShardsOption};
 pub use improve::ImproveArguments;
 pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
@@ -34,6 +34,7 @@ pub use values::{parse_overhead, parse_setting};
 use crate::version::FULL_VERSION;
 use clap::{Args, Parser, Subcommand};
 use remat_formulations::options::parse_duration;
+use remat_instances::instance::HostLink;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -206,7 +207,7 @@ pub enum Command {
 }
 
 /// `remat-bb solve`
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_long_help = "\
 Examples:
   remat-bb solve 'zoo:resnet50?batch=184' --budget 6GiB --time-limit 1m --out plan.json
@@ -234,6 +235,19 @@ pub struct SolveArguments {
     /// Limits of the search, formulation, copies, order and addresses
     #[command(flatten)]
     pub options: Options<ALL>,
+    /// Weights sharded over devices
+    #[command(flatten)]
+    pub shards: ShardsOption,
+    /// Link between these devices: a speed such as 50GB/s, or one speed each way
+    ///
+    /// Default: the network's interconnect, 50 GB/s each way.
+    #[arg(
+        long,
+        value_name = "LINK",
+        requires = "shards",
+        conflicts_with = "offload"
+    )]
+    pub link: Option<HostLink>,
     /// Write the instance in the order found, as remat-instance/1 JSON
     ///
     /// The schedule and the proof then refer to this instance.
@@ -272,7 +286,7 @@ pub struct SolveArguments {
 }
 
 /// `remat-bb sweep`
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_long_help = "\
 Examples:
   remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
@@ -294,6 +308,9 @@ pub struct SweepArguments {
     /// Limits of the search, formulation and copies
     #[command(flatten)]
     pub options: Options<{ SEARCH | PROGRAM | COPIES }>,
+    /// Weights sharded over devices
+    #[command(flatten)]
+    pub shards: ShardsOption,
     /// A pipeline in place of one device
     #[command(flatten)]
     pub pipeline: PipelineShape,

@@ -17,6 +17,12 @@ pub enum ExecError {
         /// Position of the statement.
         step: usize,
     },
+    /// The plan gathers weights or scatters gradients.
+    #[error("step {step} gathers a weight or scatters a gradient: plans run on one device only")]
+    Sharded {
+        /// Position of the statement.
+        step: usize,
+    },
     /// A copy to the host or back failed.
     #[error("step {step}: a copy between device and host failed: {problem}")]
     Copy {

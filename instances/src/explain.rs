@@ -244,6 +244,13 @@ impl<'a> PlanReader<'a> {
                     self.departures.come(self.replay, buffer, freed, most);
                 }
             }
+            Step::Gather { register, node } => {
+                self.coming.remove(&register);
+                self.holds.insert(register, node);
+                self.tensors[node.index()].copies += 1;
+                self.departures.gather(self.replay);
+            }
+            Step::Scatter { .. } => self.departures.gather(self.replay),
             Step::Deallocate { register } => {
                 if let Some(node) = self.holds.remove(&register) {
                     self.gone(node);

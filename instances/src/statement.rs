@@ -73,6 +73,20 @@ pub enum Step {
         /// The buffer.
         buffer: HostBuffer,
     },
+    /// Starts to gather a weight into a register that is allocated for it and empty.
+    Gather {
+        /// The register.
+        register: Register,
+        /// The weight.
+        node: NodeId,
+    },
+    /// Starts to scatter the gradient in a register. Freeing the register waits for the end.
+    Scatter {
+        /// The register.
+        register: Register,
+        /// The node that computed the gradient.
+        node: NodeId,
+    },
 }
 
 /// An executable program for one training step.
@@ -87,15 +101,22 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns whether the plan copies any tensor to the host.
+    /// Returns whether the plan uses the link: copies any tensor to the host, gathers a weight or
+    /// scatters a gradient.
     pub fn has_copies(&self) -> bool {
         self.first_copy().is_some()
     }
 
-    /// Position of the first statement that copies a tensor to the host.
+    /// Position of the first statement that copies a tensor to the host, gathers a weight or
+    /// scatters a gradient.
     pub fn first_copy(&self) -> Option<usize> {
         let mut steps = self.steps.iter();
-        steps.position(|step| matches!(step, Step::Offload { .. }))
+        steps.position(|step| {
+            matches!(
+                step,
+                Step::Offload { .. } | Step::Gather { .. } | Step::Scatter { .. }
+            )
+        })
     }
 
     /// Counts the computations of each node, by node index; `nodes` is the number of nodes of the

@@ -4,7 +4,7 @@ use crate::{cost, counted, number};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{CostUnit, Duplex, HostLink};
-use remat_instances::simulate::Replay;
+use remat_instances::simulate::{CopySpan, Replay};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,7 +54,9 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
         idle => format!("{} waiting for copies", time(idle)),
     };
     let step = format!("{} of computations, {waiting}", time(replay.cost));
-    let copies = transfers.spans.iter().filter(|span| span.to_host).count();
+    let spans = transfers.spans.iter();
+    let copies = spans.filter(|span| span.to_host && span.buffer.is_some());
+    let copies = copies.count();
     let limit = instance.host_link().and_then(|link| link.host_memory_bytes);
     let limit = match limit {
         None => String::new(),
@@ -63,12 +65,15 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
         }
         Some(limit) => format!(", above its {}", format_bytes(limit)),
     };
+    let is_host = |span: &&CopySpan| span.buffer.is_some();
+    let all = transfers.spans.iter().filter(is_host).count();
+    let sharded = sharded(replay).map_or(String::new(), |text| text + "; ");
     let host = format!(
-        "{} to the host ({}), {} back ({}); host memory peak {}{limit}",
+        "{sharded}{} to the host ({}), {} back ({}); host memory peak {}{limit}",
         format_bytes(transfers.to_host_bytes),
         counted(copies as u64, "time"),
         format_bytes(transfers.from_host_bytes),
-        counted((transfers.spans.len() - copies) as u64, "time"),
+        counted((all - copies) as u64, "time"),
         format_bytes(transfers.host_peak_bytes)
     );
     let share = |to_host| transfers.busy(to_host) as f64 / replay.makespan.max(1) as f64 * 100.0;
@@ -79,6 +84,25 @@ pub fn lines(instance: &Instance, replay: &Replay) -> Option<[String; 3]> {
         share(false)
     );
     Some([step, host, link])
+}
+
+/// Gathers and scatters of a replay in words, if there are any.
+fn sharded(replay: &Replay) -> Option<String> {
+    let transfers = &replay.transfers;
+    let spans = transfers.spans.iter().filter(|span| span.buffer.is_none());
+    let [mut out, mut back] = [0u64; 2];
+    for span in spans {
+        *(if span.to_host { &mut out } else { &mut back }) += 1;
+    }
+    (out + back > 0).then(|| {
+        format!(
+            "{} gathered ({}), {} scattered ({})",
+            format_bytes(transfers.gathered_bytes),
+            counted(back, "time"),
+            format_bytes(transfers.scattered_bytes),
+            counted(out, "time"),
+        )
+    })
 }
 
 /// Time and bytes of a plan with copies; null without a plan.
@@ -97,12 +121,19 @@ pub struct TransfersJson {
     from_host_bytes: Option<u64>,
     /// Peak in host memory in bytes; null without a plan.
     host_peak_bytes: Option<u64>,
+    /// Bytes of gathers; absent without gathers and scatters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gathered_bytes: Option<u64>,
+    /// Bytes of scatters; absent without gathers and scatters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scattered_bytes: Option<u64>,
 }
 
 impl TransfersJson {
     /// Time and bytes of a replay.
     pub fn of(replay: Option<&Replay>) -> Self {
         let of = |value: fn(&Replay) -> u64| replay.map(value);
+        let is_sharded = replay.is_some_and(|r| sharded(r).is_some());
         TransfersJson {
             makespan: of(|r| r.makespan),
             compute_cost: of(|r| r.cost),
@@ -110,6 +141,8 @@ impl TransfersJson {
             to_host_bytes: of(|r| r.transfers.to_host_bytes),
             from_host_bytes: of(|r| r.transfers.from_host_bytes),
             host_peak_bytes: of(|r| r.transfers.host_peak_bytes),
+            gathered_bytes: of(|r| r.transfers.gathered_bytes).filter(|_| is_sharded),
+            scattered_bytes: of(|r| r.transfers.scattered_bytes).filter(|_| is_sharded),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Arguments of `baselines`.
 
 use super::memory::variant;
-use super::{COPIES, Options, PROGRAM, PipelineShape, PlansOption, WORKERS};
+use super::{COPIES, Options, PROGRAM, PipelineShape, PlansOption, ShardsOption, WORKERS};
 use clap::Args;
 use remat_formulations::options::parse_duration;
 use remat_instances::order::Variant;
@@ -27,7 +27,7 @@ A graph whose operators may run in another order (remat-order/1) has the known r
 lives has the known ways to place buffers. The table shows the bytes of each, and the distance to the proven bound.";
 
 /// `remat-bb baselines`
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_long_help = "\
 Examples:
   remat-bb baselines zoo:unet --budget 60%
@@ -69,6 +69,9 @@ pub struct BaselinesArguments {
     /// Formulation, copies, threads and seed
     #[command(flatten)]
     pub options: Options<{ PROGRAM | COPIES | WORKERS }>,
+    /// Weights sharded over devices
+    #[command(flatten)]
+    pub shards: ShardsOption,
     /// A pipeline in place of one device
     #[command(flatten)]
     pub pipeline: PipelineShape,

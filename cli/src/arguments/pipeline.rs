@@ -89,7 +89,7 @@ pub struct PipelineArguments {
 }
 
 /// A pipeline in `baselines` and `sweep`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Pipelines")]
 pub struct PipelineShape {
     /// Number of devices of a pipeline; for `sweep` a list with commas
@@ -121,8 +121,8 @@ pub struct PipelineShape {
     /// Speed of each device, as for `pipeline`
     #[arg(long, value_name = "X[,X2..]", requires = "stages")]
     pub speed: Option<String>,
-    /// Link between neighbouring devices, as for `pipeline`
-    #[arg(long, value_name = "L", requires = "stages")]
+    /// Link between neighbouring devices, as for `pipeline`; with --shards, between all devices
+    #[arg(long, value_name = "L", conflicts_with = "offload")]
     pub link: Option<HostLink>,
 }
 

@@ -511,7 +511,11 @@ fn live_at_peak(plan: &Plan, replay: &Replay) -> Vec<NodeId> {
             Step::Allocate { register, node } => {
                 live.insert(register, node);
             }
-            Step::Offload { .. } | Step::Wait { .. } | Step::Prefetch { .. } => {
+            Step::Offload { .. }
+            | Step::Wait { .. }
+            | Step::Prefetch { .. }
+            | Step::Gather { .. }
+            | Step::Scatter { .. } => {
                 if peak.is_none() && Some(at) == copy {
                     return live.into_values().collect();
                 }

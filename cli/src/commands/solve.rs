@@ -30,6 +30,10 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
+    let mut arguments = arguments.clone();
+    let (shards, link) = (&arguments.shards, arguments.link.as_ref());
+    arguments.instance = shards.applied(&arguments.instance, link, &mut arguments.options)?;
+    let arguments = &arguments;
     let begun = Instant::now();
     let files = Files::tried(
         arguments.json,

@@ -26,7 +26,7 @@ impl AnyFormulation {
     /// The formulation that suits an instance: MONeT's if the instance has a loss and choices that
     /// only MONeT's program knows, else Checkmate's.
     pub fn suiting(instance: &Instance) -> Self {
-        match instance.has_choices() {
+        match instance.has_choices() && !instance.is_sharded() {
             true => Self::monet(instance).unwrap_or_else(|_| Self::checkmate(instance)),
             false => Self::checkmate(instance),
         }
@@ -72,6 +72,13 @@ impl AnyFormulation {
     }
 
     fn monet(instance: &Instance) -> Result<Self, SolveError> {
+        if instance.is_sharded() {
+            return Err(SolveError::Inapplicable {
+                formulation: "monet".into(),
+                instance: instance.name().into(),
+                because: "it has gathered weights or scattered gradients; take checkmate".into(),
+            });
+        }
         Ok(AnyFormulation(Arc::new(MonetAndView {
             formulation: MonetFormulation::new(instance.clone())?,
             view: instance.single_implementation(),

@@ -193,6 +193,9 @@ fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Ru
             }
             Step::Wait { buffer } => machine.copies()?.wait(k, buffer)?,
             Step::Release { buffer } => machine.copies()?.release(k, buffer)?,
+            Step::Gather { .. } | Step::Scatter { .. } => {
+                return Err(ExecError::Sharded { step: k });
+            }
             Step::Compute {
                 node,
                 register,

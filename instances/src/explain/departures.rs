@@ -53,6 +53,11 @@ impl Departures {
         replay.transfers.spans.get(self.copies - 1).copied()
     }
 
+    /// Passes over a gather or a scatter.
+    pub fn gather(&mut self, replay: &Replay) {
+        self.next(replay);
+    }
+
     /// Records a copy of a tensor to the host.
     pub fn leave(&mut self, replay: &Replay, node: NodeId, buffer: HostBuffer) {
         if let Some(out) = self.next(replay) {

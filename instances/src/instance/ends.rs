@@ -2,11 +2,19 @@
 
 use super::{Instance, Node, NodeId, StructureError};
 
+/// Returns whether a node is never computed again.
+fn runs_once(node: &Node) -> bool {
+    node.once || node.is_gathered() || node.is_scattered()
+}
+
 /// For each node, the last stage in which it may be computed again under Checkmate's semantics; its
 /// own stage if it never is.
 pub(super) fn last_stages_again(nodes: &[Node]) -> Vec<NodeId> {
     let last = NodeId::from(nodes.len() - 1);
-    let own = |(i, node): (usize, &Node)| if node.once { NodeId::from(i) } else { last };
+    let own = |(i, node): (usize, &Node)| match runs_once(node) {
+        true => NodeId::from(i),
+        false => last,
+    };
     let mut until: Vec<NodeId> = nodes.iter().enumerate().map(own).collect();
     for (i, node) in nodes.iter().enumerate() {
         for end in &node.ends {
@@ -89,11 +97,11 @@ impl Instance {
     }
 
     /// Returns whether a node may be recomputed at all: false if it or its parent is computed only
-    /// [once](Node::once).
+    /// [once](Node::once), and for gathered weights and scattered gradients.
     pub fn may_recompute(&self, id: NodeId) -> bool {
         let node = self.node(id);
         let parent = node.parent();
-        !node.once && parent.is_none_or(|parent| !self.node(parent).once)
+        !runs_once(node) && parent.is_none_or(|parent| !runs_once(self.node(parent)))
     }
 
     /// Returns whether some node [ends](Node::ends) others.

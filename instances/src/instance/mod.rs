@@ -9,6 +9,7 @@
 mod digest;
 mod ends;
 mod fixed;
+mod gathered;
 mod link;
 mod link_request;
 mod node;
@@ -248,9 +249,10 @@ impl Instance {
     }
 
     /// Returns whether a node's output may be copied to the host: false if the instance says that
-    /// it [stays](Node::stays).
+    /// it [stays](Node::stays), and for gathered weights and scattered gradients.
     pub fn may_offload(&self, id: NodeId) -> bool {
-        !self.node(id).stays
+        let node = self.node(id);
+        !(node.stays || node.is_gathered() || node.is_scattered())
     }
 
     /// All nodes in execution order.

@@ -170,6 +170,13 @@ pub struct Node {
     /// True if its output may not be copied to the host, for example a view or a tensor shared by
     /// the framework.
     pub stays: bool,
+    /// Makes the output a *gathered weight*: a weight whose shards lie on several devices. The node
+    /// computes nothing; a gather brings this many bytes over the link's lane from the host, and
+    /// the device's own shard is always at home, as a part of `fixed_bytes`.
+    pub gather_bytes: Option<u64>,
+    /// Makes the output a *scattered gradient*: once computed, this many bytes leave over the
+    /// link's lane to the host, once in a step, and never come back.
+    pub scatter_bytes: Option<u64>,
 }
 
 impl Node {
@@ -259,6 +266,18 @@ impl Node {
             NodeKind::ByProduct { parent } => Some(parent),
             _ => None,
         }
+    }
+
+    /// Returns whether the output is a [gathered weight](Node::gather_bytes).
+    #[inline]
+    pub fn is_gathered(&self) -> bool {
+        self.gather_bytes.is_some()
+    }
+
+    /// Returns whether the output is a [scattered gradient](Node::scatter_bytes).
+    #[inline]
+    pub fn is_scattered(&self) -> bool {
+        self.scatter_bytes.is_some()
     }
 
     /// Returns whether the node belongs to the backward pass.

@@ -147,7 +147,8 @@ fn groups(instance: &Instance, semantics: Semantics) -> Vec<u32> {
     };
     let differ = |i: usize| {
         let fixed = nodes[i].fixed_bytes != nodes[i - 1].fixed_bytes;
-        part(i) != part(i - 1) || semantics.fixed_memory_follows_frontier() && fixed
+        let weights = nodes[i].is_gathered() != nodes[i - 1].is_gathered();
+        part(i) != part(i - 1) || weights || semantics.fixed_memory_follows_frontier() && fixed
     };
     let mut group = 0;
     let of = |i: usize| {

@@ -18,7 +18,7 @@ pub struct StructureError {
     pub remedy: String,
 }
 
-fn error(
+pub(super) fn error(
     path: String,
     value: impl ToString,
     problem: impl Into<String>,
@@ -78,6 +78,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
         order.check(&data.nodes, i)?;
     }
     super::ends::check(&data.nodes)?;
+    super::gathered::check(&data.nodes)?;
     check_residents(&data.nodes)?;
     check_totals(&data.nodes)
 }
@@ -336,7 +337,7 @@ fn check_kind(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureErro
     }
 }
 
-fn in_range(path: String, value: u64) -> Result<(), StructureError> {
+pub(super) fn in_range(path: String, value: u64) -> Result<(), StructureError> {
     if value <= LARGEST_VALUE {
         return Ok(());
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Name of the schema of plan files.
 pub const SCHEMA: &str = "remat-plan/1";
 
-const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation], ["deallocate", register], ["offload", register, buffer], ["wait", buffer], ["prefetch", buffer, register] or ["release", buffer]"#;
+const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation], ["deallocate", register], ["offload", register, buffer], ["wait", buffer], ["prefetch", buffer, register], ["release", buffer], ["gather", register, "node"] or ["scatter", register, "node"]"#;
 
 /// A plan file; `S` is the type of its statements, `A` of its addresses. Totals may exceed the
 /// limit for values of single nodes.
@@ -264,7 +264,8 @@ impl PlanDocument {
     ///
     /// A statement is `["allocate", register, node]`, `["compute", node, register]`,
     /// `["deallocate", register]`, `["offload", register, buffer]`, `["wait", buffer]`,
-    /// `["prefetch", buffer, register]` or `["release", buffer]`. If a node has several
+    /// `["prefetch", buffer, register]`, `["release", buffer]`, `["gather", register, node]` or
+    /// `["scatter", register, node]`. If a node has several
     /// implementations, `compute` also has the implementation: its name, or its index if the name
     /// is ambiguous and it is not the first. A node that is not in the instance is written as
     /// `null`. Addresses follow as `[kind, statement, offset, bytes]`.
@@ -302,6 +303,12 @@ impl PlanDocument {
                 vec![text("prefetch"), number(buffer.0), number(register.0)]
             }
             Step::Release { buffer } => vec![text("release"), number(buffer.0)],
+            Step::Gather { register, node } => {
+                vec![text("gather"), number(register.0), name(node)]
+            }
+            Step::Scatter { register, node } => {
+                vec![text("scatter"), number(register.0), name(node)]
+            }
         };
         Lines::new(2, true).write(&PlanText {
             schema: SCHEMA,
@@ -379,6 +386,14 @@ impl<'a> StepReader<'a> {
             }),
             ("release", [_, buffer]) => Ok(Step::Release {
                 buffer: self.buffer(buffer)?,
+            }),
+            ("gather", [_, register, node]) => Ok(Step::Gather {
+                register: self.register(register)?,
+                node: self.node(node)?,
+            }),
+            ("scatter", [_, register, node]) => Ok(Step::Scatter {
+                register: self.register(register)?,
+                node: self.node(node)?,
             }),
             _ => {
                 let remedy = format!("give {STATEMENTS}");

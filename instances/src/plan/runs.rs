@@ -41,8 +41,9 @@ impl Plan {
                 Step::Allocate { .. }
                 | Step::Offload { .. }
                 | Step::Wait { .. }
-                | Step::Release { .. } => {}
-                Step::Prefetch { register, .. } => {
+                | Step::Release { .. }
+                | Step::Scatter { .. } => {}
+                Step::Prefetch { register, .. } | Step::Gather { register, .. } => {
                     filled.insert(register);
                 }
                 Step::Deallocate { register } => {

@@ -45,11 +45,12 @@ impl StageSpans {
                 Step::Allocate { register, node } => {
                     allocated.insert(register, node.index());
                 }
-                Step::Prefetch { register, .. } => {
+                Step::Prefetch { register, .. } | Step::Gather { register, .. } => {
                     if let Some(node) = allocated.get(&register) {
                         holds.insert(register, (*node, stage));
                     }
                 }
+                Step::Scatter { .. } => {}
                 Step::Offload { register, buffer } => {
                     if let Some((node, _)) = holds.get(&register) {
                         buffers.insert(buffer, (*node, stage));

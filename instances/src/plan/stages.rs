@@ -83,6 +83,10 @@ impl Plan {
             instance,
             // Some nodes have no stage of their own: MONeT's forward pass is one stage.
             ends_stage: |i: NodeId| {
+                // A gathered weight is never computed.
+                if instance.node(i).is_gathered() {
+                    return false;
+                }
                 self.semantics.has_stage_for_each_node()
                     || instance.node(i).is_backward()
                     || Some(i) == instance.loss()

@@ -87,6 +87,13 @@ impl fmt::Display for PlanText<'_> {
                     writeln!(f, "prefetch {buffer} -> {register}")?;
                 }
                 Step::Release { buffer } => writeln!(f, "release {buffer}")?,
+                Step::Gather { register, node } => {
+                    holds.insert(register);
+                    writeln!(f, "gather {} -> {register}", self.name(node))?;
+                }
+                Step::Scatter { register, node } => {
+                    writeln!(f, "scatter {} from {register}", self.name(node))?;
+                }
             }
         }
         Ok(())

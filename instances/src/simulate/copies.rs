@@ -12,6 +12,10 @@ pub struct Transfers {
     pub to_host_bytes: u64,
     /// Bytes copied from the host.
     pub from_host_bytes: u64,
+    /// Bytes of gathers.
+    pub gathered_bytes: u64,
+    /// Bytes of scatters.
+    pub scattered_bytes: u64,
     /// Largest sum of all host buffers in use at one time, in bytes.
     pub host_peak_bytes: u64,
     /// The copies, in the order of their statements.
@@ -43,14 +47,14 @@ pub struct CopyMoment {
     pub clock: u64,
 }
 
-/// One copy.
+/// One copy, gather or scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopySpan {
     /// The node whose output is copied.
     pub node: NodeId,
-    /// The host buffer.
-    pub buffer: HostBuffer,
-    /// Direction.
+    /// The host buffer; `None` for a gather or a scatter.
+    pub buffer: Option<HostBuffer>,
+    /// Direction: true for a scatter, false for a gather.
     pub to_host: bool,
     /// Number of computations before its statement.
     pub after: usize,
@@ -78,9 +82,10 @@ struct Held {
     waited: bool,
 }
 
-/// Contents of a register that came from the host and has not been read.
+/// Contents of a register that came from the host, or was gathered, and has not been read.
 struct Arrival {
-    buffer: HostBuffer,
+    buffer: Option<HostBuffer>,
+    node: NodeId,
     /// Position of the copy back.
     span: usize,
     end: u64,
@@ -99,6 +104,9 @@ pub(super) struct Copies<'a> {
     half: bool,
     buffers: BTreeMap<HostBuffer, Held>,
     arriving: BTreeMap<Register, Arrival>,
+    /// Registers with a scatter that may still run, and its position.
+    scattering: BTreeMap<Register, usize>,
+    is_scattered: Vec<bool>,
     host_bytes: u64,
     done: Transfers,
 }
@@ -122,6 +130,8 @@ impl<'a> Copies<'a> {
             half: link.is_some_and(|link| link.duplex == Duplex::Half),
             buffers: BTreeMap::new(),
             arriving: BTreeMap::new(),
+            scattering: BTreeMap::new(),
+            is_scattered: vec![false; instance.len()],
             host_bytes: 0,
             done: Transfers::default(),
         }
@@ -166,12 +176,17 @@ impl<'a> Copies<'a> {
     fn run(
         &mut self,
         node: NodeId,
-        buffer: HostBuffer,
+        buffer: Option<HostBuffer>,
         to_host: bool,
         from: u64,
     ) -> Result<u64, StepFault> {
         let times = self.times.as_ref().map_err(StepFault::clone)?;
-        let bytes = self.instance.node(node).output_bytes;
+        let own = self.instance.node(node);
+        let bytes = match (buffer, to_host) {
+            (Some(_), _) => own.output_bytes,
+            (None, true) => own.scatter_bytes.unwrap_or(0),
+            (None, false) => own.gather_bytes.unwrap_or(0),
+        };
         let (lane, time, direction) = match to_host {
             true => (0, times.to_host(bytes), "to"),
             false => (usize::from(!self.half), times.from_host(bytes), "from"),
@@ -180,10 +195,13 @@ impl<'a> Copies<'a> {
         let begin = self.free[lane].max(self.clock).max(from);
         let end = begin.saturating_add(time);
         self.free[lane] = end;
-        match to_host {
-            true => self.done.to_host_bytes += bytes,
-            false => self.done.from_host_bytes += bytes,
-        }
+        let done = &mut self.done;
+        *match (buffer, to_host) {
+            (Some(_), true) => &mut done.to_host_bytes,
+            (Some(_), false) => &mut done.from_host_bytes,
+            (None, true) => &mut done.scattered_bytes,
+            (None, false) => &mut done.gathered_bytes,
+        } += bytes;
         self.done.spans.push(CopySpan {
             node,
             buffer,
@@ -220,7 +238,7 @@ impl<'a> Copies<'a> {
             .get(&register)
             .map_or(0, |arrival| arrival.end);
         let span = self.done.spans.len();
-        let filled = self.run(node, buffer, true, there)?;
+        let filled = self.run(node, Some(buffer), true, there)?;
         let bytes = self.instance.node(node).output_bytes;
         self.host_bytes += bytes;
         self.done.host_peak_bytes = self.done.host_peak_bytes.max(self.host_bytes);
@@ -260,10 +278,40 @@ impl<'a> Copies<'a> {
         let held = held.ok_or(StepFault::NotTaken { buffer })?;
         let (node, filled) = (held.node, held.filled);
         let span = self.done.spans.len();
-        let end = self.run(node, buffer, false, filled)?;
-        let arrival = Arrival { buffer, span, end };
+        let end = self.run(node, Some(buffer), false, filled)?;
+        let buffer = Some(buffer);
+        let arrival = Arrival {
+            buffer,
+            node,
+            span,
+            end,
+        };
         self.arriving.insert(register, arrival);
         Ok(())
+    }
+
+    /// Puts a gather on the lane from the host.
+    pub fn gather(&mut self, node: NodeId, register: Register) -> Result<(), StepFault> {
+        let span = self.done.spans.len();
+        let end = self.run(node, None, false, 0)?;
+        let arrival = Arrival {
+            buffer: None,
+            node,
+            span,
+            end,
+        };
+        self.arriving.insert(register, arrival);
+        Ok(())
+    }
+
+    /// Puts a scatter on the lane to the host.
+    pub fn scatter(&mut self, node: NodeId, register: Register) -> Result<(), StepFault> {
+        if std::mem::replace(&mut self.is_scattered[node.index()], true) {
+            let node_name = self.instance.node(node).name.clone();
+            return Err(StepFault::ScatteredTwice { node_name });
+        }
+        self.scattering.insert(register, self.done.spans.len());
+        self.run(node, None, true, 0).map(|_| ())
     }
 
     pub fn release(&mut self, buffer: HostBuffer) -> Result<(), StepFault> {
@@ -273,7 +321,7 @@ impl<'a> Copies<'a> {
             return Err(StepFault::StillFilling { buffer });
         }
         let mut coming = self.arriving.iter();
-        if let Some((register, _)) = coming.find(|(_, arrival)| arrival.buffer == buffer) {
+        if let Some((register, _)) = coming.find(|(_, arrival)| arrival.buffer == Some(buffer)) {
             return Err(StepFault::StillComing {
                 buffer,
                 register: *register,
@@ -293,15 +341,29 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Checks that a register may be freed.
-    pub fn free(&self, register: Register) -> Result<(), StepFault> {
+    /// Checks that a register may be freed, and waits for a scatter from it.
+    pub fn free(&mut self, register: Register) -> Result<(), StepFault> {
         if let Some(arrival) = self.arriving.get(&register) {
-            return Err(StepFault::NeverRead {
-                register,
-                buffer: arrival.buffer,
+            return Err(match arrival.buffer {
+                Some(buffer) => StepFault::NeverRead { register, buffer },
+                None => StepFault::GatheredInVain {
+                    register,
+                    node_name: self.instance.node(arrival.node).name.clone(),
+                },
             });
         }
-        self.left(register, "freed")
+        self.left(register, "freed")?;
+        if let Some(span) = self.scattering.remove(&register) {
+            self.hold(span);
+        }
+        Ok(())
+    }
+
+    /// Waits for all scatters at the end of the plan.
+    pub fn settle(&mut self) {
+        for span in std::mem::take(&mut self.scattering).into_values() {
+            self.hold(span);
+        }
     }
 
     /// Checks that a register may be overwritten.
@@ -323,6 +385,14 @@ impl<'a> Copies<'a> {
 
     /// The copies, after the end of the plan.
     pub fn finish(self) -> Result<Transfers, ReplayError> {
+        let scattered = self.instance.ids().zip(&self.is_scattered);
+        let mut missing = scattered.filter(|(_, is_scattered)| !**is_scattered);
+        if let Some((node, _)) = missing.find(|(id, _)| self.instance.node(*id).is_scattered()) {
+            return Err(ReplayError::NeverScattered {
+                node,
+                node_name: self.instance.node(node).name.clone(),
+            });
+        }
         match self.buffers.first_key_value() {
             Some((buffer, held)) => Err(ReplayError::NeverReleased {
                 buffer: *buffer,

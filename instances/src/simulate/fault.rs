@@ -186,6 +186,56 @@ pub enum StepFault {
         /// The buffer.
         buffer: HostBuffer,
     },
+    /// A register that is freed although no computation has read the weight gathered into it.
+    #[error("{register} is freed, but no computation has read {node_name}, which was gathered")]
+    GatheredInVain {
+        /// The register.
+        register: Register,
+        /// Name of the weight.
+        node_name: Name,
+    },
+    /// A computation of a gathered weight.
+    #[error("{node_name} is a gathered weight (\"gather_bytes\"): gather it, do not compute it")]
+    NotComputed {
+        /// Name of the weight.
+        node_name: Name,
+    },
+    /// A gather of a node that is computed.
+    #[error("{node_name} is gathered, but the instance gives it no \"gather_bytes\": compute it")]
+    NotGathered {
+        /// Name of the node.
+        node_name: Name,
+    },
+    /// A gather into a register that is allocated for another node or not empty.
+    #[error("{node_name} is gathered into {register}, which {problem}")]
+    CannotGatherInto {
+        /// Name of the weight.
+        node_name: Name,
+        /// The register.
+        register: Register,
+        /// The problem, in words.
+        problem: String,
+    },
+    /// A scatter of a node whose output stays.
+    #[error("{node_name} is scattered, but the instance gives it no \"scatter_bytes\"")]
+    NotScattered {
+        /// Name of the node.
+        node_name: Name,
+    },
+    /// A scatter from a register that does not hold the gradient.
+    #[error("{node_name} is scattered from {register}, which does not hold it")]
+    NothingToScatter {
+        /// Name of the node.
+        node_name: Name,
+        /// The register.
+        register: Register,
+    },
+    /// A gradient that is scattered again.
+    #[error("{node_name} is scattered twice: its shards would count it twice")]
+    ScatteredTwice {
+        /// Name of the node.
+        node_name: Name,
+    },
     /// A host buffer that is released before a wait for the copy to it.
     #[error("{buffer} is released while the copy to it may still run: wait for it first")]
     StillFilling {

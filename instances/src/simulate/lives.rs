@@ -167,8 +167,20 @@ impl PlanLives {
                     runs.push((at, node, walk.moment));
                     walk.compute(register, known.output_bytes);
                 }
-                Step::Deallocate { register } => walk.close(register),
-                Step::Offload { .. } | Step::Wait { .. } | Step::Prefetch { .. } => {
+                Step::Deallocate { register } => {
+                    let open = walk.open.get(&register);
+                    let held = open.and_then(|(k, _)| walk.tensors[*k].node);
+                    if held.is_some_and(|node| instance.node(node).is_scattered()) {
+                        // It waits for the scatter.
+                        walk.moment += 1;
+                    }
+                    walk.close(register);
+                }
+                Step::Offload { .. }
+                | Step::Wait { .. }
+                | Step::Prefetch { .. }
+                | Step::Gather { .. }
+                | Step::Scatter { .. } => {
                     walk.moment += 1;
                 }
                 Step::Release { .. } => {}

@@ -327,6 +327,14 @@ pub enum ReplayError {
         /// Its name.
         node_name: Name,
     },
+    /// A gradient that a plan never scatters.
+    #[error("node {node} ({node_name}) is never scattered (\"scatter_bytes\")")]
+    NeverScattered {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: Name,
+    },
     /// A plan ends with a host buffer in use.
     #[error("{buffer} with node {node} ({node_name}) is never released")]
     NeverReleased {

@@ -25,7 +25,9 @@ use std::collections::BTreeMap;
 /// Copies run on the instance's link, on one lane for each direction (one for both if its duplex is
 /// half), in the order of their statements. A copy to the host starts once its lane is free and the
 /// computations have reached its statement; a copy back also waits for the end of the copy to the
-/// host. A computation starts when its inputs have arrived in the newest register of each. The
+/// host. A computation starts when its inputs have arrived in the newest register of each.
+/// Gathers of weights and scatters of gradients run on the same lanes: a gather on the lane from
+/// the host, a scatter on the lane to it, which the freeing of its register and the end wait for. The
 /// order of statements alone determines when memory is allocated and freed; memory is also sampled
 /// at every copy statement. The makespan is the clock of computations after the last statement.
 ///
@@ -128,6 +130,8 @@ impl<'a> Machine<'a> {
             Step::Wait { buffer } => self.copies.wait(buffer).map(|()| self.glance()),
             Step::Prefetch { buffer, register } => self.prefetch(buffer, register),
             Step::Release { buffer } => self.copies.release(buffer),
+            Step::Gather { register, node } => self.gather(register, node),
+            Step::Scatter { register, node } => self.scatter(register, node),
         }
     }
 
@@ -176,6 +180,52 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    fn gather(&mut self, register: Register, id: NodeId) -> Result<(), StepFault> {
+        self.known(id)?;
+        let node_name = self.name(id);
+        if !self.instance.node(id).is_gathered() {
+            return Err(StepFault::NotGathered { node_name });
+        }
+        let slot = self.slots.get_mut(&register);
+        let slot = slot.ok_or(StepFault::NotAllocated { register })?;
+        if slot.filled || slot.node != id {
+            let name = &self.instance.node(slot.node).name;
+            let verb = match slot.filled {
+                true => "holds",
+                false => "was allocated for",
+            };
+            return Err(StepFault::CannotGatherInto {
+                node_name,
+                register,
+                problem: format!("{verb} {name}"),
+            });
+        }
+        slot.filled = true;
+        self.holders[id.index()].push(register);
+        self.copies.gather(id, register)?;
+        self.glance();
+        Ok(())
+    }
+
+    fn scatter(&mut self, register: Register, id: NodeId) -> Result<(), StepFault> {
+        self.known(id)?;
+        let node_name = self.name(id);
+        if !self.instance.node(id).is_scattered() {
+            return Err(StepFault::NotScattered { node_name });
+        }
+        let slot = self.slots.get(&register);
+        let slot = slot.ok_or(StepFault::NotAllocated { register })?;
+        if !slot.filled || slot.node != id {
+            return Err(StepFault::NothingToScatter {
+                node_name,
+                register,
+            });
+        }
+        self.copies.scatter(id, register)?;
+        self.glance();
+        Ok(())
+    }
+
     /// Removes a register from the holders of a node.
     fn forget(&mut self, node: NodeId, register: Register) {
         self.holders[node.index()].retain(|other| *other != register);
@@ -217,6 +267,10 @@ impl<'a> Machine<'a> {
             });
         }
         self.copies.free(register)?;
+        if self.instance.node(slot.node).is_scattered() {
+            // Freeing the register may wait.
+            self.glance();
+        }
         self.forget(slot.node, register);
         self.bytes -= self.instance.node(slot.node).output_bytes;
         Ok(())
@@ -230,6 +284,10 @@ impl<'a> Machine<'a> {
     ) -> Result<(), StepFault> {
         self.known(id)?;
         let node = self.instance.node(id);
+        if node.is_gathered() {
+            let node_name = node.name.clone();
+            return Err(StepFault::NotComputed { node_name });
+        }
         let chosen = self.implementation(node, implementation)?;
         let over = self.overwritten(id, register)?;
         if let Some(missing) = chosen
@@ -399,7 +457,7 @@ impl<'a> Machine<'a> {
             let node = instance.node(id);
             let optional = self.semantics.by_products_are_optional()
                 && matches!(node.kind, NodeKind::ByProduct { .. });
-            if self.last_run[id.index()].is_none() && !optional {
+            if self.last_run[id.index()].is_none() && !optional && !node.is_gathered() {
                 return Err(ReplayError::NeverComputed {
                     node: id,
                     node_name: node.name.clone(),
@@ -420,6 +478,7 @@ impl<'a> Machine<'a> {
                 });
             }
         }
+        self.copies.settle();
         self.meter.idle = self.copies.idle();
         let transfers = self.copies.finish()?;
         let plain = Plain::of(instance, self.semantics);

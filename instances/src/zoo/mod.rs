@@ -15,6 +15,7 @@
 //! | `builder`, `layers`, `sequence`, `experts`, `op` | a forward network with shape inference |
 //! | `work` | kernels of each operator, forward and backward, and the inputs of its backward pass |
 //! | `training` | the training graph: loss, reverse-mode differentiation |
+//! | `sharding` | weights that are gathered and gradients that are scattered between devices |
 //! | `memory` | fixed memory: parameters, gradients, optimizer states, running statistics |
 //! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
 //! | `cost`, `device` | the time of a kernel |
@@ -36,6 +37,7 @@ mod op;
 mod program;
 mod random;
 mod sequence;
+mod sharding;
 mod spec;
 mod tensor;
 mod training;
@@ -80,9 +82,12 @@ pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
     match spec.definition().builder {
         ModelBuild::Network(network) => {
             let (network, device, options) = (network(spec)?, spec.device(), spec.options());
-            match spec.has_implementations() {
-                true => network.training_instance_with_choices(&device, &options),
-                false => network.training_instance(&device, &options),
+            match (spec.has_implementations(), spec.sharding()?) {
+                (_, Some(sharding)) => {
+                    sharding::training_instance(&network, &device, &options, &sharding)
+                }
+                (true, None) => network.training_instance_with_choices(&device, &options),
+                (false, None) => network.training_instance(&device, &options),
             }
         }
         ModelBuild::Graph(graph) => graph(spec),
@@ -98,6 +103,12 @@ pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
     let Some(network) = network(spec)? else {
         return Ok(None);
     };
+    if spec.sharding()?.is_some() {
+        return Err(spec.conflict(
+            "a program runs on one device, and shards is above 1",
+            "leave out shards",
+        ));
+    }
     let (device, options) = (spec.device(), spec.options());
     match spec.has_implementations() {
         true => network.training_program_with_choices(&device, &options),

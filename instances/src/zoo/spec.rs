@@ -4,6 +4,7 @@ use super::ZooError;
 use super::device::{DEVICE_NAMES, Device};
 use super::memory::OPTIMIZER_NAMES;
 use super::models::{MODELS, ZooModel};
+use super::sharding::Sharding;
 use super::tensor::{DType, Precision};
 use super::training::TrainingOptions;
 use crate::nearest::nearest;
@@ -292,6 +293,24 @@ impl ModelSpec {
             && self.choice("implementations") == "monet"
     }
 
+    /// The sharding of the weights, if there are several shards.
+    pub(super) fn sharding(&self) -> Result<Option<Sharding>, ZooError> {
+        let shards = self.integer("shards");
+        if shards == 1 {
+            return Ok(None);
+        }
+        if self.has_implementations() {
+            return Err(self.conflict(
+                "implementations=monet with several shards",
+                "leave out one of the two",
+            ));
+        }
+        Ok(Some(Sharding {
+            shards,
+            bytes_per_second: self.integer("interconnect") * 1_000_000_000,
+        }))
+    }
+
     /// The error of two contradictory parameters.
     pub(super) fn conflict(
         &self,
@@ -449,5 +468,17 @@ pub(super) const COMMON: &[ParameterInfo] = &[
         ParameterKind::Choice(&["plain", "monet"]),
         "plain",
         "one way to compute each operator, or convolution algorithms, in-place operators and masks for MONeT's program",
+    ),
+    integer(
+        "shards",
+        [1, 1 << 20],
+        "1",
+        "devices over which weights, gradients and optimizer states are sharded; above 1, weights are gathered and gradients scattered",
+    ),
+    integer(
+        "interconnect",
+        [1, 1 << 20],
+        "50",
+        "speed of the link between these devices in GB/s, each way",
     ),
 ];

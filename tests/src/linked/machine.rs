@@ -20,7 +20,8 @@ pub enum Place {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tensor {
     pub place: Place,
-    /// Its host buffer: the time at which the copy into it ends.
+    /// Its host buffer: the time at which the copy into it ends. For a scattered gradient, the time
+    /// at which its scatter ends.
     pub buffer: Option<u64>,
     /// It was copied to the host since the last computation, or at any time if copies are bounded
     /// by the loss.
@@ -119,7 +120,7 @@ impl<'a> Machine<'a> {
         Config {
             clock: 0,
             lanes: [0; 2],
-            next: 0,
+            next: self.case.instance.gathered(),
             from: 0,
             ran: 0,
             last: [0; 3],
@@ -136,15 +137,23 @@ impl<'a> Machine<'a> {
         let done = |t: &Tensor| {
             !matches!(t.place, Place::Coming(_)) && t.buffer.is_none_or(|end| end <= config.clock)
         };
-        config.next == self.nodes() && config.tensors.iter().all(done)
+        let is_sent = |(i, t): (usize, &Tensor)| t.buffer.is_some() || !self.node(i).is_scattered();
+        config.next == self.nodes()
+            && config.tensors.iter().all(done)
+            && config.tensors.iter().enumerate().all(is_sent)
     }
 
     /// All configurations that one statement leads to.
     pub fn statements(&self, config: &Config) -> Vec<Config> {
-        if config.next == self.nodes() {
-            return Vec::new();
-        }
         let mut list = Vec::new();
+        for i in 0..self.nodes() {
+            list.extend(self.gather(config, i));
+            list.extend(self.scatter(config, i));
+        }
+        if config.next == self.nodes() {
+            list.extend((0..self.nodes()).filter_map(|i| self.wait(config, i)));
+            return list;
+        }
         for k in (config.from..config.next).chain([config.next]) {
             if !self.case.is_monet {
                 list.extend(self.compute(config, k, &self.node(k).implementations[0], false));
@@ -231,7 +240,8 @@ impl<'a> Machine<'a> {
         };
         if again {
             let parent = node.parent().map(|p| p.index());
-            let once = node.once
+            let once = node.once || node.is_gathered() || node.is_scattered();
+            let once = once
                 || parent.is_some_and(|p| self.node(p).once)
                 || is_ended_before(&self.case.instance, k, config.next);
             if once || !self.case.recompute || parent.is_some_and(|p| config.ran >> p & 1 == 0) {
@@ -279,7 +289,9 @@ impl<'a> Machine<'a> {
             after.tensors[u].place = Place::Nowhere;
         }
         if !again && self.loss == Some(k) {
-            let mut ends = after.tensors.iter().filter_map(|t| t.buffer);
+            let tensors = after.tensors.iter().enumerate();
+            let copied = tensors.filter(|(i, _)| !self.node(*i).is_scattered());
+            let mut ends = copied.filter_map(|(_, t)| t.buffer);
             if ends.any(|end| end > after.clock) {
                 return None;
             }
@@ -307,7 +319,10 @@ impl<'a> Machine<'a> {
 
     fn deallocate(&self, config: &Config, i: usize) -> Option<Config> {
         let tensor = &config.tensors[i];
-        let is_gone = tensor.buffer.is_none_or(|end| end <= config.clock);
+        let is_gone = match tensor.buffer {
+            Some(end) => end <= config.clock,
+            None => !self.node(i).is_scattered(),
+        };
         let mut after = config.clone();
         after.tensors[i].place = Place::Nowhere;
         (tensor.place == Place::Ready && is_gone).then_some(after)
@@ -323,16 +338,41 @@ impl<'a> Machine<'a> {
         end
     }
 
+    fn gather(&self, config: &Config, i: usize) -> Option<Config> {
+        let time = self.times.from_host(self.node(i).gather_bytes?)?;
+        if config.tensors[i].place != Place::Nowhere {
+            return None;
+        }
+        let mut after = config.clone();
+        let end = self.copy(&mut after, 1, 0, time);
+        after.tensors[i].place = Place::Coming(end);
+        self.fits(&after, 0)?;
+        Some(after)
+    }
+
+    fn scatter(&self, config: &Config, i: usize) -> Option<Config> {
+        let time = self.times.to_host(self.node(i).scatter_bytes?)?;
+        let tensor = &config.tensors[i];
+        if tensor.place != Place::Ready || tensor.buffer.is_some() {
+            return None;
+        }
+        let mut after = config.clone();
+        let end = self.copy(&mut after, 0, 0, time);
+        after.tensors[i].buffer = Some(end);
+        Some(after)
+    }
+
     fn offload(&self, config: &Config, i: usize) -> Option<Config> {
         let tensor = &config.tensors[i];
         let too_late = self.loss.is_some_and(|loss| config.next > loss);
         let none = tensor.place != Place::Ready || tensor.buffer.is_some() || tensor.left;
-        if none || too_late || self.node(i).stays {
+        let is_sharded = self.node(i).is_gathered() || self.node(i).is_scattered();
+        if none || too_late || self.node(i).stays || is_sharded {
             return None;
         }
         let time = self.times.to_host(self.bytes(i))?;
         let taken = config.tensors.iter().enumerate();
-        let taken = taken.filter(|(_, t)| t.buffer.is_some());
+        let taken = taken.filter(|(i, t)| t.buffer.is_some() && !self.node(*i).is_scattered());
         let taken: u64 = taken.map(|(k, _)| self.bytes(k)).sum();
         let limit = self.case.link().host_memory_bytes;
         if limit.is_some_and(|limit| taken + self.bytes(i) > limit) {
@@ -350,7 +390,8 @@ impl<'a> Machine<'a> {
         let filled = tensor.buffer?;
         let too_early = self.loss.is_some_and(|loss| config.next <= loss);
         let twice = self.loss.is_some() && tensor.came;
-        if tensor.place != Place::Nowhere || too_early || twice {
+        let never = self.node(i).is_scattered();
+        if tensor.place != Place::Nowhere || too_early || twice || never {
             return None;
         }
         let time = self.times.from_host(self.bytes(i))?;
@@ -367,7 +408,8 @@ impl<'a> Machine<'a> {
         self.case.link().host_memory_bytes?;
         let tensor = &config.tensors[i];
         let filled = tensor.buffer.filter(|end| *end <= config.clock);
-        if filled.is_none() || matches!(tensor.place, Place::Coming(_)) {
+        let never = self.node(i).is_scattered();
+        if filled.is_none() || matches!(tensor.place, Place::Coming(_)) || never {
             return None;
         }
         let mut after = config.clone();

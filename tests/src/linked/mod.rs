@@ -14,7 +14,9 @@ use crate::graphs::{self, Numbers};
 use crate::monet::{self, Mode};
 use remat_formulations::offload::CopyPhase;
 use remat_formulations::offload::exact::{ExactOutcome, ExactSearch, ExactSettings};
-use remat_instances::instance::{CostUnit, Duplex, HostLink, Instance, InstanceData, Node, NodeId};
+use remat_instances::instance::{
+    CostUnit, Duplex, HostLink, Instance, InstanceData, Node, NodeId, NodeKind,
+};
 
 /// A graph with a link and a budget.
 #[derive(Clone, Debug)]
@@ -103,6 +105,55 @@ impl LinkedCase {
             is_monet: false,
             instance,
         }
+    }
+
+    /// A random case with one to three gathered weights, and with some scattered gradients. Other
+    /// tensors are copied to the host in one case of three.
+    pub fn random_sharded(seed: u64, nodes: usize) -> Self {
+        let mut case = LinkedCase::random(seed, nodes);
+        let mut numbers = Numbers::new(seed ^ 0x4653_4450);
+        let weights = 1 + numbers.below(3) as usize;
+        let copies = numbers.below(3) == 0;
+        let mut data = case.instance.data().clone();
+        let n = data.nodes.len();
+        let old = std::mem::take(&mut data.nodes);
+        for k in 0..weights {
+            let bytes = 2 + numbers.below(7);
+            data.nodes.push(Node {
+                gather_bytes: Some(bytes - numbers.below(2)),
+                fixed_bytes: old[0].fixed_bytes,
+                ..Node::forward(format!("w{k}"), Vec::new(), 0, bytes)
+            });
+        }
+        for mut node in old {
+            node.passing.clear();
+            node.stays |= !copies;
+            let last = node.output_bytes;
+            let is_leaf = node.parent().is_none() && node.in_place.is_none();
+            if is_leaf && numbers.below(4) == 0 {
+                node.scatter_bytes = Some(last);
+            }
+            shift(&mut node, weights);
+            data.nodes.push(node);
+        }
+        // Each weight has a reader, and often one far behind it.
+        for k in 0..weights {
+            let first = numbers.below(n as u64) as usize;
+            for reader in [first, first + numbers.below((n - first) as u64) as usize] {
+                let node = &mut data.nodes[weights + reader];
+                for way in &mut node.implementations {
+                    way.needs.push(NodeId::from(k));
+                    way.needs.sort_unstable();
+                    way.needs.dedup();
+                }
+            }
+        }
+        case.instance = Instance::new(data).expect("weights come first");
+        let (graph, _) = case.instance.computations();
+        let least = remat_formulations::bound::smallest_budget(&graph).needed_bytes;
+        let all: u64 = (case.instance.nodes().iter()).map(|v| v.output_bytes).sum();
+        case.budget_bytes = (least + numbers.below(2 + all / 5)).saturating_sub(1);
+        case
     }
 
     /// A random case under MONeT's semantics, with `forward` operators, in any of its modes.
@@ -196,5 +247,21 @@ impl LinkedCase {
     /// The link.
     pub fn link(&self) -> HostLink {
         self.instance.host_link().cloned().unwrap_or_default()
+    }
+}
+
+/// Moves the references of a node by a number of nodes.
+fn shift(node: &mut Node, by: usize) {
+    let moved = |id: &mut NodeId| *id = NodeId::from(id.index() + by);
+    for way in &mut node.implementations {
+        way.needs.iter_mut().for_each(moved);
+    }
+    match &mut node.kind {
+        NodeKind::ByProduct { parent } => moved(parent),
+        NodeKind::Backward {
+            forward: Some(forward),
+            ..
+        } => moved(forward),
+        _ => {}
     }
 }

@@ -98,7 +98,7 @@ pub fn is_beaten(case: &LinkedCase, makespan: Option<u64>, most: usize) -> Resul
     let machine = Machine::new(case);
     let mut met = 0;
     let mut level = vec![machine.begin()];
-    for next in 0..machine.nodes() {
+    for next in 0..=machine.nodes() {
         let in_time = |config: &Config| {
             makespan.is_none_or(|most| config.clock + machine.time_left(config) < most)
         };

@@ -15,6 +15,7 @@ mod exclusions;
 mod explain;
 mod forged;
 mod fuzz_readers;
+mod gathered;
 mod large_instance;
 mod layers;
 mod link_proofs;

@@ -5,6 +5,7 @@ use crate::source;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::offload::nodes::{
     STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
+    STAGE_SCHEDULES_WITH_GATHERS,
 };
 use remat_formulations::reorder::STAGE_SCHEDULES_IN_THIS_ORDER;
 use remat_formulations::solve::Solution;
@@ -136,6 +137,10 @@ fn scope(bound_scope: &str) -> &'static str {
         STAGE_SCHEDULES_WITH_COPIES => {
             "plans in the graph's order that run an operator at most once between two first runs, \
              with copies to the host"
+        }
+        STAGE_SCHEDULES_WITH_GATHERS => {
+            "plans in the graph's order that run an operator at most once between two first runs, \
+             with gathers, scatters and copies at any time"
         }
         STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES => {
             "plans in the graph's order that run an operator at most once between two first runs, \

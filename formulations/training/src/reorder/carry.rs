@@ -85,7 +85,9 @@ pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
             | Step::Offload { .. }
             | Step::Wait { .. }
             | Step::Prefetch { .. }
-            | Step::Release { .. } => {}
+            | Step::Release { .. }
+            | Step::Gather { .. }
+            | Step::Scatter { .. } => {}
             Step::Compute { node, register, .. } => {
                 since.insert(register, (node.index(), stage));
                 stage += usize::from(node.index() == stage);

@@ -4,9 +4,10 @@ use super::rows::{names, rows};
 use super::{AnyPlan, AnySolvable};
 use crate::any::AnyFormulation;
 use crate::baselines::{Baseline, NotApplicable};
-use crate::offload::nodes::Linked;
+use crate::offload::nodes::{GATHER_RULES, GatherRule, Linked, gather_rules};
 use crate::strategies;
 use rayon::prelude::*;
+use remat_instances::budget::format_bytes;
 use remat_instances::instance::Instance;
 use remat_instances::simulate::Replay;
 use remat_search::{Listener, Patience, Settings, Solvable, Status};
@@ -140,6 +141,9 @@ impl Baselines {
 
     /// Names of all known strategies, in the order of their list.
     pub fn names(&self) -> Vec<&'static str> {
+        if self.is_sharded() {
+            return GATHER_RULES.iter().map(|rule| rule.name).collect();
+        }
         let known = strategies::all().iter().map(|one| one.name);
         let linked = names().filter(|_| self.solvable.is_linked());
         known.chain(linked).collect()
@@ -147,6 +151,9 @@ impl Baselines {
 
     /// All known strategies at a budget in bytes, in the order of their list.
     pub fn run(&self, budget_bytes: u64) -> Vec<Compared> {
+        if self.is_sharded() {
+            return self.sharded(budget_bytes);
+        }
         let one = |baseline: &Baseline| self.known(baseline, budget_bytes);
         // The results keep the order of the list, regardless of which finishes first.
         let mut all: Vec<Compared> = strategies::all().par_iter().map(one).collect();
@@ -160,12 +167,45 @@ impl Baselines {
     /// Only the strategies that copy to the host, at a budget in bytes, in the order of their list;
     /// empty without a link.
     pub fn run_linked(&self, budget_bytes: u64) -> Vec<Compared> {
+        if self.is_sharded() {
+            return self.sharded(budget_bytes);
+        }
         let AnySolvable::Linked(linked) = &self.solvable else {
             return Vec::new();
         };
         let rotor = strategies::all().iter().find(|one| one.name == ROTOR);
         let rotor = rotor.map(|rotor| self.known(rotor, budget_bytes));
         self.rows(linked, budget_bytes, rotor.as_ref())
+    }
+
+    /// Returns whether weights are gathered or gradients scattered.
+    fn is_sharded(&self) -> bool {
+        self.solvable.instance().is_sharded()
+    }
+
+    /// The rules for gathers at a budget.
+    fn sharded(&self, budget_bytes: u64) -> Vec<Compared> {
+        let found = gather_rules(self.solvable.instance(), budget_bytes, &self.interrupt);
+        let found = found.map_err(|e| e.to_string());
+        let compared = |(k, rule): (usize, &GatherRule)| {
+            if let EachDone(Some(call)) = &self.each_done {
+                call(rule.name);
+            }
+            let own = match &found {
+                Ok(plans) => plans[k].clone().ok_or_else(|| {
+                    let budget = format_bytes(budget_bytes);
+                    format!("no plan of the rule fits into {budget}")
+                }),
+                Err(because) => Err(because.clone()),
+            };
+            Compared {
+                name: rule.name,
+                result: own.map(|(plan, replay)| (AnyPlan::Statements(plan), replay)),
+                infeasible: false,
+                too_large: matches!(&found, Ok(plans) if plans[k].is_none()),
+            }
+        };
+        GATHER_RULES.iter().enumerate().map(compared).collect()
     }
 
     fn rows(&self, linked: &Linked, budget_bytes: u64, rotor: Option<&Compared>) -> Vec<Compared> {

@@ -61,6 +61,9 @@ impl Extras {
             let because = "bounds of MONeT's program with copies have no proofs";
             return together("certificate", because);
         }
+        if formulation.instance().is_sharded() {
+            self.check_sharded(formulation, settings.prove)?;
+        }
         if formulation.instance().in_flight() > 1 {
             let others = [
                 (self.copies.is_some(), "offload"),
@@ -99,6 +102,25 @@ impl Extras {
             Some(index) => Err(SolveError::Start {
                 index,
                 because: "a plan of another instance or formulation".into(),
+            }),
+        }
+    }
+
+    /// Checks the requests for a step with gathered weights or scattered gradients.
+    fn check_sharded(&self, formulation: &AnyFormulation, prove: bool) -> Result<(), SolveError> {
+        let others = [
+            (self.reorder, "reorder"),
+            (self.alignment.is_some(), "addresses"),
+            (prove, "certificate"),
+            (formulation.class().is_some(), "plan_class"),
+            (formulation.instance().in_flight() > 1, "in_flight"),
+        ];
+        match others.into_iter().find(|other| other.0) {
+            None => Ok(()),
+            Some((_, second)) => Err(SolveError::Together {
+                first: "gathered weights (gather_bytes, scatter_bytes)",
+                second,
+                because: "a sharded step keeps the order, and its bounds have no proofs",
             }),
         }
     }
@@ -176,7 +198,8 @@ fn search(
         free: None,
         addresses: None,
     };
-    if let Some((phase, release)) = asked.extras.copies {
+    let sharded = (instance.is_sharded()).then_some((CopyPhase::Any, Release::AtOnce));
+    if let Some((phase, release)) = asked.extras.copies.or(sharded) {
         let starts = asked.starts.iter().cloned().map(AnyPlan::Schedule);
         let starts = starts.map(|start| start.statements(&instance));
         let mut starts: Vec<Plan> = starts.collect::<Result<_, _>>()?;

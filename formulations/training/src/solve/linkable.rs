@@ -42,9 +42,11 @@ pub enum AnySolvable {
 }
 
 impl AnySolvable {
-    /// The formulation with copies over its instance's link in a phase, or without copies.
+    /// The formulation with copies over its instance's link in a phase, or without copies. A sharded
+    /// step always uses its link.
     pub fn of(formulation: AnyFormulation, copies: Option<CopyPhase>) -> Self {
-        match copies {
+        let is_sharded = formulation.instance().is_sharded();
+        match copies.or(is_sharded.then_some(CopyPhase::Any)) {
             None => AnySolvable::Formulation(formulation),
             Some(phase) => AnySolvable::Linked(Linked::new(formulation, phase)),
         }

@@ -104,6 +104,12 @@ struct NodeText<'d> {
     /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     offload: Option<bool>,
+    #[serde(rename(deserialize = "gather_bytes: the bytes that a gather brings over the link"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gather_bytes: Option<u64>,
+    #[serde(rename(deserialize = "scatter_bytes: the bytes that leave over the link"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scatter_bytes: Option<u64>,
     /// Default: false. Written as an input of the last node, except for a by-product that is last.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<bool>,
@@ -330,6 +336,8 @@ impl Reader {
             once: text.recompute == Some(false),
             ends: ends.transpose()?.unwrap_or_default(),
             stays: text.offload == Some(false),
+            gather_bytes: text.gather_bytes,
+            scatter_bytes: text.scatter_bytes,
         })
     }
 
@@ -387,7 +395,11 @@ impl Reader {
             let alone = ImplementationText {
                 name: None,
                 needs: None,
-                cost: text.cost.ok_or_else(missing)?,
+                cost: match (text.cost, text.gather_bytes) {
+                    // A gathered weight computes nothing.
+                    (None, Some(_)) => 0.into(),
+                    (cost, _) => cost.ok_or_else(missing)?,
+                },
                 workspace_bytes: text.workspace_bytes,
                 recompute_cost: text.recompute_cost,
                 recompute_workspace_bytes: text.recompute_workspace_bytes,

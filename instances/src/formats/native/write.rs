@@ -102,6 +102,8 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
     text.recompute = node.once.then_some(false);
     text.ends = (!node.ends.is_empty()).then(|| references(&node.ends));
     text.offload = node.stays.then_some(false);
+    text.gather_bytes = node.gather_bytes;
+    text.scatter_bytes = node.scatter_bytes;
     text.result = node.result.then_some(true);
     match node.kind {
         NodeKind::Forward => {}
@@ -246,6 +248,8 @@ mod tests {
                 },
                 once,
                 stays: output_bytes % 2 == 1,
+                gather_bytes: None,
+                scatter_bytes: None,
                 implementations,
                 in_place: in_place
                     .filter(|_| i > 0)

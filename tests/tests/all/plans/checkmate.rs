@@ -70,7 +70,9 @@ fn unread(g: &Instance, plan: &Plan) -> Vec<NodeId> {
             | Step::Offload { .. }
             | Step::Wait { .. }
             | Step::Prefetch { .. }
-            | Step::Release { .. } => {}
+            | Step::Release { .. }
+            | Step::Gather { .. }
+            | Step::Scatter { .. } => {}
             Step::Compute { node, register, .. } => {
                 for entry in live.values_mut() {
                     entry.1 |= g.needs(node).contains(&entry.0);
@@ -137,7 +139,9 @@ proptest! {
             | Step::Offload { .. }
             | Step::Wait { .. }
             | Step::Prefetch { .. }
-            | Step::Release { .. } => {}
+            | Step::Release { .. }
+            | Step::Gather { .. }
+            | Step::Scatter { .. } => {}
                 Step::Deallocate { .. } => {
                     let mut moved = plan.clone();
                     let step = moved.steps.remove(at);

@@ -30,7 +30,7 @@ impl<'a> ExactBounds<'a> {
     pub fn time_left(&self, s: &MachineState) -> Option<u64> {
         let p = self.p;
         let next = usize::from(s.next);
-        let there = s.present() | s.host;
+        let there = s.present() | s.host & !p.scattered;
         let mut seen: Set = 0;
         let mut anew = Anew {
             done: 0,
@@ -51,7 +51,7 @@ impl<'a> ExactBounds<'a> {
             }
             seen |= new;
             anew.make(p, new & !there, there)?;
-            fetched = (fetched | new & s.host) & !anew.done;
+            fetched = (fetched | new & s.host & !p.scattered) & !anew.done;
             let copied: u64 = members(fetched).map(|i| p.times[i][1]).sum();
             let hidden = p.rest[next] - p.rest[w];
             let link = (begun + copied).saturating_sub(hidden);
@@ -60,6 +60,7 @@ impl<'a> ExactBounds<'a> {
             lost = lost.max(here.saturating_add(self.floors[w]));
         }
         let left = p.rest[next].saturating_add(lost);
+        let left = left.max(self.scatters_left(s));
         // Copies start before the next computation has ended.
         let start = |c: &UnderWay| c.end - p.times[usize::from(c.node)][usize::from(!c.to_host)];
         let begun = s.under_way.iter().map(start).max().unwrap_or(0);
@@ -68,6 +69,25 @@ impl<'a> ExactBounds<'a> {
         }
         let behind = p.rest[next + 1].saturating_add(self.floors[next + 1]);
         Some(left.max((begun + 1 - s.clock).saturating_add(behind)))
+    }
+
+    /// Least time until all gradients are scattered, one after the other, each once it is computed.
+    fn scatters_left(&self, s: &MachineState) -> u64 {
+        let p = self.p;
+        let next = usize::from(s.next);
+        let mut waiting: Vec<usize> = members(p.scattered & !s.host).collect();
+        let computed = waiting.iter().filter(|i| **i < next).count();
+        let time = |list: &[usize]| list.iter().map(|i| p.times[*i][0]).sum::<u64>();
+        let mut left = s.gone(p.scattered) - s.clock;
+        if !waiting.is_empty() {
+            left = left.max(s.free(true, p.half) - s.clock + time(&waiting));
+        }
+        waiting.drain(..computed);
+        for k in 0..waiting.len() {
+            let until = p.rest[next] - p.rest[waiting[k] + 1];
+            left = left.max(until + time(&waiting[k..]));
+        }
+        left
     }
 
     /// Least time lost if tensors come back, or are recomputed in part. `again` is the time of

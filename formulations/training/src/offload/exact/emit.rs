@@ -47,14 +47,21 @@ pub(super) fn plan_of(
             }
             Action::Offload { node, released } => {
                 writer.release(released);
-                writer.offload(node.into());
+                match has(p.scattered, node.into()) {
+                    true => writer.scatter(node.into()),
+                    false => writer.offload(node.into()),
+                }
             }
             Action::Prefetch { node, dropped } => {
                 writer.drop(dropped);
-                writer.prefetch(node.into());
+                match has(p.gathered, node.into()) {
+                    true => writer.gather(node.into()),
+                    false => writer.prefetch(node.into()),
+                }
             }
         }
     }
+    writer.drop(labels[number as usize].state.present());
     Plan::of_first_implementations(instance, writer.steps())
 }
 
@@ -128,6 +135,18 @@ impl Writer {
             self.is_used[buffer.0 as usize] = true;
             let register = self.allocate(i);
             self.steps.push(Step::Prefetch { buffer, register });
+        }
+    }
+
+    fn gather(&mut self, i: usize) {
+        let (register, node) = (self.allocate(i), NodeId::from(i));
+        self.steps.push(Step::Gather { register, node });
+    }
+
+    fn scatter(&mut self, i: usize) {
+        if let Some(register) = self.register[i] {
+            let node = NodeId::from(i);
+            self.steps.push(Step::Scatter { register, node });
         }
     }
 

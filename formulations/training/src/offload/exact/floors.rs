@@ -17,7 +17,7 @@ pub(super) fn floors(p: &ExactProblem, tuning: &ExactTuning) -> Option<Vec<u64>>
     let mut choices = tuning.choices;
     let n = p.nodes;
     let mut floors = vec![0u64; n + 1];
-    for u in (0..n).rev() {
+    for u in (p.first..n).rev() {
         floors[u] = floors[u + 1];
         let own = p.sum(p.needs[u] | 1 << u) + p.workspace[u][0];
         let free = room.checked_sub(own)?;
@@ -61,7 +61,7 @@ struct PassingTensor {
 impl PassingTensor {
     fn of(p: &ExactProblem, i: usize, reader: usize) -> Self {
         let by_loss = p.loss.is_none_or(|loss| i < loss && reader > loss);
-        let comes = has(p.leaves, i) && by_loss;
+        let comes = has(p.leaves & !p.scattered, i) && by_loss || has(p.gathered, i);
         PassingTensor {
             bytes: p.bytes[i],
             again: has(p.again, i).then(|| p.cost[i][1]),

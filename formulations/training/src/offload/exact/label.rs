@@ -1,5 +1,6 @@
 //! Labels of the search: a state of the machine with its clock and the copies under way.
 
+use super::problem::ExactProblem;
 use super::set::Set;
 
 /// A computation or a copy, with the tensors or buffers freed for it.
@@ -9,9 +10,9 @@ pub(super) enum Action {
     Begin,
     /// A node runs, after tensors were dropped.
     Compute { node: u8, dropped: Set },
-    /// A tensor leaves, after host buffers were released.
+    /// A tensor leaves, after host buffers were released; or a gradient is scattered.
     Offload { node: u8, released: Set },
-    /// A tensor comes back, after others were dropped.
+    /// A tensor comes back, or a weight is gathered, after others were dropped.
     Prefetch { node: u8, dropped: Set },
 }
 
@@ -34,7 +35,7 @@ pub(super) struct MachineState {
     pub ready: Set,
     /// Tensors that come back and have not been read.
     pub coming: Set,
-    /// Tensors with a host buffer.
+    /// Tensors with a host buffer, weights at home, and gradients that are scattered.
     pub host: Set,
     /// Nodes that ran again since the last first run and have by-products.
     pub ran: Set,
@@ -49,14 +50,15 @@ pub(super) struct MachineState {
 }
 
 impl MachineState {
-    pub fn begin() -> Self {
+    /// The state before the first computation; weights are at home.
+    pub fn begin(p: &ExactProblem) -> Self {
         MachineState {
             clock: 0,
             ready: 0,
             coming: 0,
-            host: 0,
+            host: p.gathered,
             ran: 0,
-            next: 0,
+            next: p.first as u8,
             from: 0,
             is_fetching: false,
             under_way: Vec::new(),

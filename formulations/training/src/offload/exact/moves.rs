@@ -26,7 +26,13 @@ pub(super) fn moves(
 ) -> Flow {
     let Some(room) = p.room else { return ON };
     let next = usize::from(s.next);
-    compute(p, s, room, next, take)?;
+    let take = &mut |action, mut state: MachineState| {
+        finish(p, &mut state);
+        take(action, state)
+    };
+    if next < p.nodes {
+        compute(p, s, room, next, take)?;
+    }
     let live = p.live[next];
     for k in members(p.again & live & !s.coming & super::set::before(next)) {
         let may = k >= usize::from(s.from) && next <= p.again_until[k];
@@ -38,18 +44,31 @@ pub(super) fn moves(
         }
     }
     let is_before = p.loss.is_none_or(|loss| next <= loss);
-    if is_before && !s.is_fetching {
-        for r in members(s.ready & p.leaves & live & !s.host) {
+    if !s.is_fetching {
+        let may = if is_before { Set::MAX } else { p.scattered };
+        for r in members(s.ready & p.leaves & live & !s.host & may) {
             offload(p, s, r, take)?;
         }
     }
     let is_behind = p.loss.is_none_or(|loss| next > loss);
-    if is_behind {
-        for q in members(s.host & live & !s.present()) {
-            prefetch(p, s, room, q, take)?;
-        }
+    let may = if is_behind { Set::MAX } else { p.gathered };
+    for q in members(s.host & live & !s.present() & may & !p.scattered) {
+        prefetch(p, s, room, q, take)?;
     }
     ON
+}
+
+/// Lets a state at the end wait for all scatters.
+fn finish(p: &ExactProblem, state: &mut MachineState) {
+    if p.is_end(state) && p.scattered != 0 {
+        state.clock = state.gone(p.scattered);
+        state.under_way.clear();
+    }
+}
+
+/// Tensors that may be dropped: gradients only once their scatter has begun.
+fn droppable(p: &ExactProblem, s: &MachineState) -> Set {
+    s.ready & p.sized & !(p.scattered & !s.host)
 }
 
 /// Tensors of a set with their bytes.
@@ -74,7 +93,7 @@ fn compute(
     // A tensor that is present is dropped, and recomputed in its place.
     let with = s.present() | one(k);
     let held = p.sum(with) + p.workspace[k][again];
-    let may_go = s.ready & p.sized & !needs & !one(k);
+    let may_go = droppable(p, s) & !needs & !one(k);
     let read = s.coming & needs;
     let mut begin = s.clock;
     for i in members(read) {
@@ -84,15 +103,15 @@ fn compute(
         begin = begin.max(s.end(k, true));
     }
     if first && p.loss == Some(k) {
-        begin = begin.max(s.gone(Set::MAX));
+        begin = begin.max(s.gone(!p.scattered));
     }
     let next = usize::from(s.next) + usize::from(first);
     let live = p.live[next];
     let coming = s.coming & !needs;
     let mut host = s.host;
     if p.loss.is_some() {
-        // A tensor comes back once.
-        host &= !read;
+        // A tensor comes back once; weights are always at home.
+        host &= !read | p.gathered;
     }
     if coming & !live != 0 {
         return ON;
@@ -121,9 +140,16 @@ fn compute(
                 false if p.companions[k] != 0 => s.ran | one(k),
                 false => s.ran,
             };
+            let mut ready = (s.ready | read | one(k)) & !dropped & live;
+            for i in members(ready & p.scattered & host & !p.future[next]) {
+                let is_under_way = |c: &UnderWay| usize::from(c.node) == i && c.end > clock;
+                if !under_way.iter().any(is_under_way) {
+                    ready &= !one(i);
+                }
+            }
             let state = MachineState {
                 clock,
-                ready: (s.ready | read | one(k)) & !dropped & live,
+                ready,
                 coming,
                 host: host & live,
                 ran,
@@ -151,10 +177,12 @@ fn offload(
     }
     let short = match p.host_room {
         u64::MAX => 0,
-        room => (p.sum(s.host) + p.bytes[r]).saturating_sub(room),
+        room => p.host_sum(s.host | one(r)).saturating_sub(room),
     };
+    let short = if has(p.scattered, r) { 0 } else { short };
     let end = s.free(true, p.half).saturating_add(p.times[r][0]);
-    smallest_sets(items(p, s.host & !still), short, &mut |released| {
+    let may_go = s.host & !still & !p.gathered & !p.scattered;
+    smallest_sets(items(p, may_go), short, &mut |released| {
         let mut state = s.clone();
         state.host = state.host & !released | one(r);
         state
@@ -179,7 +207,7 @@ fn prefetch(
     take: &mut dyn FnMut(Action, MachineState) -> Flow,
 ) -> Flow {
     let held = p.sum(s.present() | one(q));
-    let may_go = s.ready & p.sized;
+    let may_go = droppable(p, s);
     smallest_sets(
         items(p, may_go),
         held.saturating_sub(room),

@@ -1,9 +1,10 @@
 //! An instance with its link and budget as the search reads it.
 
+use super::label::MachineState;
 use super::set::{NODES_LIMIT, Set, before, has, members, one};
 use super::{ExactError, ExactSettings};
 use crate::offload::CopyPhase;
-use remat_instances::instance::{CopyTimes, Duplex, Instance, NodeId};
+use remat_instances::instance::{CopyTimes, Duplex, Instance, Node, NodeId};
 
 /// Sizes, times and dependencies, with nodes as numbers.
 pub(super) struct ExactProblem {
@@ -23,11 +24,18 @@ pub(super) struct ExactProblem {
     pub again: Set,
     /// The last first run before which each node may run again.
     pub again_until: Vec<usize>,
-    /// Tensors that may leave and can come back.
+    /// Tensors that may leave and can come back, and scattered gradients.
     pub leaves: Set,
+    /// Gathered weights: they can come from the begin on, and are never computed.
+    pub gathered: Set,
+    /// Scattered gradients: they must leave, and never come back.
+    pub scattered: Set,
+    /// The first node that is computed.
+    pub first: usize,
     /// Tensors that take memory.
     pub sized: Set,
-    /// Time of the copy of each tensor to the host and back; 0 for tensors that stay.
+    /// Time of the copy of each tensor to the host and back; 0 for tensors that stay, and for the
+    /// direction in which a weight or gradient does not go.
     pub times: Vec<[u64; 2]>,
     /// Memory of the device in bytes without the fixed part; `None` if that part alone is too
     /// large.
@@ -38,7 +46,8 @@ pub(super) struct ExactProblem {
     pub half: bool,
     /// The loss, if copies must leave before it and come back after it.
     pub loss: Option<usize>,
-    /// Tensors that may still be read once the nodes before `t` have run, by `t`.
+    /// Tensors that may still be read once the nodes before `t` have run, by `t`; scattered
+    /// gradients among them.
     pub live: Vec<Set>,
     /// Tensors of nodes before `t` that first runs from `t` on read, by `t`.
     pub future: Vec<Set>,
@@ -82,12 +91,15 @@ impl ExactProblem {
         let again_until: Vec<usize> = again_until.collect();
         let companions = (0..n).map(|p| again & all(&|i| parent[i] == Some(p)));
         let companions = companions.collect();
-        let both = |i: usize| copies(copy_times.as_ref()?, node(i).output_bytes);
+        let both = |i: usize| copies(copy_times.as_ref()?, node(i));
+        let gathered = all(&|i| node(i).is_gathered());
+        let scattered = all(&|i| node(i).is_scattered());
         let sized = all(&|i| node(i).output_bytes > 0);
         let host_room = link.host_memory_bytes.unwrap_or(u64::MAX);
         let may = |i: usize| {
             let fits = node(i).output_bytes <= host_room;
-            fits && instance.may_offload(NodeId::from(i)) && both(i).is_some()
+            let may = fits && instance.may_offload(NodeId::from(i));
+            (may || node(i).is_scattered()) && both(i).is_some()
         };
         let mut future = vec![0; n + 1];
         let mut rest = vec![0u64; n + 1];
@@ -97,6 +109,7 @@ impl ExactProblem {
         }
         let mut live = future.clone();
         for (t, live) in live.iter_mut().enumerate() {
+            *live |= scattered;
             for u in (0..t).rev() {
                 if has(*live & again, u) && t <= again_until[u] {
                     *live |= needs[u];
@@ -111,7 +124,10 @@ impl ExactProblem {
             companions,
             again,
             again_until,
-            leaves: sized & all(&may),
+            leaves: (sized | scattered) & all(&may),
+            gathered,
+            scattered,
+            first: instance.gathered(),
             sized,
             times: (0..n).map(|i| both(i).unwrap_or_default()).collect(),
             room: budget_bytes.checked_sub(instance.static_bytes()),
@@ -126,6 +142,16 @@ impl ExactProblem {
         })
     }
 
+    /// Returns whether a state is at the end: all nodes have run, all gradients are scattered.
+    pub fn is_end(&self, s: &MachineState) -> bool {
+        usize::from(s.next) == self.nodes && self.scattered & !s.host == 0
+    }
+
+    /// Bytes that the host holds for a set.
+    pub fn host_sum(&self, set: Set) -> u64 {
+        self.sum(set & !self.gathered & !self.scattered)
+    }
+
     /// Bytes of the tensors of a set.
     pub fn sum(&self, set: Set) -> u64 {
         members(set).map(|i| self.bytes[i]).sum()
@@ -136,6 +162,13 @@ fn both_runs(n: usize, of: impl Fn(usize, bool) -> u64) -> Vec<[u64; 2]> {
     (0..n).map(|i| [of(i, false), of(i, true)]).collect()
 }
 
-fn copies(times: &CopyTimes, bytes: u64) -> Option<[u64; 2]> {
-    Some([times.to_host(bytes)?, times.from_host(bytes)?])
+fn copies(times: &CopyTimes, node: &Node) -> Option<[u64; 2]> {
+    match (node.gather_bytes, node.scatter_bytes) {
+        (Some(bytes), _) => Some([0, times.from_host(bytes)?]),
+        (_, Some(bytes)) => Some([times.to_host(bytes)?, 0]),
+        _ => {
+            let bytes = node.output_bytes;
+            Some([times.to_host(bytes)?, times.from_host(bytes)?])
+        }
+    }
 }

@@ -98,7 +98,7 @@ struct LabelSearch<'a> {
 impl LabelSearch<'_> {
     fn run(mut self) -> (ExactEnd, Store, Option<u32>) {
         let begin = Label {
-            state: MachineState::begin(),
+            state: MachineState::begin(self.problem),
             parent: 0,
             action: Action::Begin,
         };
@@ -138,8 +138,8 @@ impl LabelSearch<'_> {
     }
 
     fn is_end(&self, number: u32) -> bool {
-        let state = &self.store.labels[number as usize].state;
-        usize::from(state.next) == self.problem.nodes
+        self.problem
+            .is_end(&self.store.labels[number as usize].state)
     }
 
     /// Inserts a label unless it cannot reach the end, cannot improve on the best plan, or is
@@ -163,7 +163,7 @@ impl LabelSearch<'_> {
         if self.store.labels.len() >= most {
             return ControlFlow::Break(Unfinished::Labels);
         }
-        let is_end = usize::from(label.state.next) == self.problem.nodes;
+        let is_end = self.problem.is_end(&label.state);
         if let Some(number) = self.store.insert(label) {
             if is_end {
                 self.best = Some(number);

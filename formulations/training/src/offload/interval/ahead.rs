@@ -32,6 +32,8 @@ pub(super) struct Candidate<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Ahead<T> {
     pub absent: T,
+    /// True for a scattered gradient, which must leave before the device drops it.
+    pub owes: bool,
     pub device: T,
     pub both: T,
     /// Continuations from the host.
@@ -109,7 +111,7 @@ impl<T: Number> Ahead<T> {
         if absent < self.both {
             (self.both, both) = (absent, After::Drop);
         }
-        if absent < self.device {
+        if absent < self.device && !self.owes {
             (self.device, device) = (absent, After::Drop);
         }
         if let Some((price, back)) = self.host

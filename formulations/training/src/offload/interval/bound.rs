@@ -161,7 +161,7 @@ fn size(link: &LinkGraph, rows: &[LinkRow], duals: &[f64]) -> f64 {
                     Row::Memory { .. } => freed,
                     _ => 0.0,
                 },
-                LinkRow::Choose { .. } | LinkRow::Way { .. } => 1.0,
+                LinkRow::Choose { .. } | LinkRow::Way { .. } | LinkRow::Scatters { .. } => 1.0,
                 LinkRow::Reads { .. } => n + 1.0,
                 LinkRow::Leaves { count, .. } => n + f64::from(*count),
                 LinkRow::Window { .. } => {

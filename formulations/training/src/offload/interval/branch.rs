@@ -38,6 +38,9 @@ pub(super) fn open(link: &LinkGraph, point: &TripPoint, limit: usize) -> Vec<Ope
     let leaves = (0u32..)
         .zip(point.leaves(link))
         .filter_map(|(node, value)| {
+            if link.sharded[node as usize].is_some() {
+                return None;
+            }
             // Idle time or a recomputation may have to make up for the link time of a copy.
             let weight = match link.copies[node as usize] {
                 Some([out, back]) => (out + back) as f64 * link.unit as f64,

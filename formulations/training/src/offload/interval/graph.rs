@@ -5,9 +5,18 @@ use crate::bound::{check_budget, largest_working_set};
 use crate::checkmate::CheckmateGraph;
 use crate::offload::CopyPhase;
 use remat_instances::Semantics;
-use remat_instances::instance::{Duplex, Instance, NodeId};
+use remat_instances::instance::{Duplex, Instance, Node, NodeId};
 use remat_instances::schedule::{PageCosts, PoetTerms};
 use std::ops::Range;
+
+/// Tensor of a sharded step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharded {
+    /// A gathered weight: at home from the begin on, never computed.
+    Gathered,
+    /// A scattered gradient: it leaves before the last stage ends, and never comes back.
+    Scattered,
+}
 
 /// Checkmate's graph, and the copies of its tensors: over a link with a clock, or pages with costs.
 /// Times are in units of time; times of copies are rounded down, times of computations up.
@@ -19,6 +28,9 @@ pub struct LinkGraph {
     pub ways: Ways,
     /// Times of the copies to the host and back, by tensor; `None` if it may not leave.
     pub copies: Vec<Option<[i64; 2]>>,
+    /// Form in which weights and gradients of a sharded step travel, by tensor. Copies of a weight
+    /// are its gathers, copies of a gradient its scatter.
+    pub sharded: Vec<Option<Sharded>>,
     /// Costs of pages by tensor, in the instance's cost unit; `None` if it has no pages.
     pub pages: Vec<Option<PageCosts>>,
     /// Readers that list an input more than once, and the bytes that they free in excess.
@@ -63,7 +75,20 @@ impl LinkGraph {
         if largest_working_set(instance).is_some_and(|(bytes, _)| bytes > capacity) {
             return None;
         }
-        let graph = CheckmateGraph::with_capacity(instance, capacity);
+        let ended = instance.nodes().iter().any(Node::is_scattered);
+        let ended = ended.then(|| with_end(instance));
+        let instance = ended.as_ref().unwrap_or(instance);
+        let mut graph = CheckmateGraph::with_capacity(instance, capacity);
+        for gauge in &mut graph.gauges {
+            gauge.working[..instance.gathered()].fill(0);
+        }
+        let last = graph.len() as u32 - 1;
+        for id in instance
+            .ids()
+            .filter(|id| instance.node(*id).is_scattered())
+        {
+            graph.last_stage[id.index()] = last;
+        }
         LinkGraph::of(instance, phase, graph, Ways::single(instance.len()))
     }
 
@@ -127,6 +152,7 @@ impl LinkGraph {
         let again = graph.cost_again.iter();
         LinkGraph {
             copies: vec![None; graph.len()],
+            sharded: vec![None; graph.len()],
             pages: vec![None; graph.len()],
             freed_again: Vec::new(),
             again: again.map(|cost| count(cost.div_ceil(unit))).collect(),
@@ -149,7 +175,23 @@ impl LinkGraph {
         let link = instance.host_link()?;
         let times = link.times(instance.cost_unit())?;
         let unit = graph.cost_unit() as u64;
+        let sharded = instance.ids().map(|id| Sharded::of(instance.node(id)));
+        let sharded: Vec<Option<Sharded>> = sharded.collect();
+        let has_sharded = sharded.iter().any(Option::is_some);
+        if has_sharded && phase == CopyPhase::Loss {
+            return None;
+        }
         let copy = |id: NodeId| {
+            let node = instance.node(id);
+            let gather = node
+                .gather_bytes
+                .map(|bytes| [Some(0), times.from_host(bytes)]);
+            let scatter = node
+                .scatter_bytes
+                .map(|bytes| [times.to_host(bytes), Some(0)]);
+            if let Some([out, back]) = gather.or(scatter) {
+                return Some([out?, back?].map(|time| count(time / unit)));
+            }
             let bytes = instance.node(id).output_bytes;
             let may = instance.may_offload(id) && bytes > 0;
             let [out, back] = [times.to_host(bytes), times.from_host(bytes)];
@@ -157,8 +199,14 @@ impl LinkGraph {
             Some([out, back].map(|time| count(time / unit)))
         };
         let loss = instance.loss().filter(|_| phase == CopyPhase::Loss);
+        let copies: Vec<_> = instance.ids().map(copy).collect();
+        let is_closed = |(s, c): (&Option<_>, &Option<_>)| s.is_some() && c.is_none();
+        if sharded.iter().zip(&copies).any(is_closed) {
+            return None;
+        }
         Some(LinkGraph {
-            copies: instance.ids().map(copy).collect(),
+            copies,
+            sharded,
             half_duplex: link.duplex == Duplex::Half,
             host_bytes: link.host_memory_bytes,
             loss: loss.map(|id| id.0),
@@ -203,6 +251,24 @@ impl LinkGraph {
         stage * self.len() as u32 + node + u32::from(counted)
     }
 
+    /// Returns whether a tensor is a gathered weight.
+    pub fn is_gathered(&self, node: u32) -> bool {
+        self.sharded[node as usize] == Some(Sharded::Gathered)
+    }
+
+    /// Returns whether a tensor is a scattered gradient.
+    pub fn is_scattered(&self, node: u32) -> bool {
+        self.sharded[node as usize] == Some(Sharded::Scattered)
+    }
+
+    /// Bytes that the host holds of a tensor.
+    pub fn host_bytes_of(&self, node: u32) -> i64 {
+        match self.sharded[node as usize] {
+            None => self.graph.bytes[node as usize] as i64,
+            Some(_) => 0,
+        }
+    }
+
     /// Returns whether a copy to the host may be complete in a stage.
     pub fn may_leave_in(&self, stage: u32) -> bool {
         self.loss.is_none_or(|loss| stage <= loss)
@@ -211,6 +277,16 @@ impl LinkGraph {
     /// The first stage in which copies back may be issued.
     pub fn first_return(&self) -> u32 {
         self.loss.map_or(0, |loss| loss + 1)
+    }
+
+    /// The first event, as a stage and a node, at which a copy back takes memory that is issued in
+    /// a stage and read in a later one. A gather whose statement stands before the first run of
+    /// the stage is in memory during that run; behind it, the gather belongs to the next stage.
+    pub fn arrives(&self, node: u32, issued: u32) -> [u32; 2] {
+        match self.is_gathered(node) {
+            true => [issued, issued],
+            false => [issued + 1, 0],
+        }
     }
 
     /// Stages from the stage in which a copy back of a tensor counts to its first reader.
@@ -232,4 +308,32 @@ impl LinkGraph {
 
 fn count(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
+}
+
+impl Sharded {
+    fn of(node: &Node) -> Option<Sharded> {
+        match (node.is_gathered(), node.is_scattered()) {
+            (true, _) => Some(Sharded::Gathered),
+            (_, true) => Some(Sharded::Scattered),
+            _ => None,
+        }
+    }
+}
+
+/// The instance with a node at its end that costs nothing, so that scatters may be complete in a
+/// stage after the last computation.
+fn with_end(instance: &Instance) -> Instance {
+    let mut data = instance.data().clone();
+    let is_backward = instance.backward_start().is_some();
+    let names: Vec<_> = data.nodes.iter().map(|node| node.name.clone()).collect();
+    let mut name = String::from("end");
+    while names.iter().any(|known| known.as_str() == name) {
+        name.push('\'');
+    }
+    let end = match is_backward {
+        true => Node::backward(name, None, Vec::new(), 0, 0),
+        false => Node::forward(name, Vec::new(), 0, 0),
+    };
+    data.nodes.push(end);
+    Instance::new(data).expect("a node without inputs may come last")
 }

@@ -95,7 +95,7 @@ mod walk;
 mod ways;
 
 pub use branch::{LinkBranch, LinkQuantity};
-pub use graph::LinkGraph;
+pub use graph::{LinkGraph, Sharded};
 pub use point::TripPoint;
 pub use program::root_bound;
 pub use proof::tree_proof;

@@ -330,7 +330,7 @@ impl TripPoint {
         let limit = link.host_bytes? as f64 * (1.0 + TOLERANCE);
         let load = |stage: u32| -> f64 {
             let all = self.trips.iter().filter(|t| t.0.is_on_host(stage));
-            let bytes = all.map(|(trip, x)| link.graph.bytes[trip.node as usize] as f64 * x);
+            let bytes = all.map(|(trip, x)| link.host_bytes_of(trip.node) as f64 * x);
             bytes.sum()
         };
         let loads = (0..link.len() as u32).map(|stage| (load(stage), stage));

@@ -31,6 +31,8 @@ pub(super) struct LinkPrices<T> {
     pub returns: Vec<Vec<(u32, u32, T)>>,
     /// Payment for a copy to the host by tensor.
     pub leaves: Vec<T>,
+    /// Payment for a scattered gradient by tensor.
+    pub scatters: Vec<T>,
     /// Charge for a byte on the host when a stage begins.
     pub host: Vec<T>,
     /// Payments to the ways of first runs, by node.
@@ -67,6 +69,7 @@ impl<T: Number> LinkPrices<T> {
             load: vec![T::ZERO; n],
             returns: vec![Vec::new(); n],
             leaves: vec![T::ZERO; n],
+            scatters: vec![T::ZERO; n],
             host: vec![T::ZERO; n],
             ways: link
                 .ways
@@ -103,6 +106,10 @@ impl<T: Number> LinkPrices<T> {
                     let sum = &mut prices.leaves[node as usize];
                     *sum = *sum + y.times(sign(at_least));
                     prices.every_turn[node as usize] |= at_least;
+                }
+                LinkRow::Scatters { node } => {
+                    let sum = &mut prices.scatters[node as usize];
+                    *sum = *sum + y;
                 }
                 LinkRow::Host { stage } => {
                     let sum = &mut prices.host[stage as usize];

@@ -1,7 +1,7 @@
 //! The program as branch, price and cut sees it, and its root.
 
 use super::branch::{self, LinkBranch, LinkQuantity};
-use super::{LinkGraph, LinkRow, Trip, TripPoint, Way, bound};
+use super::{LinkGraph, LinkRow, Sharded, Trip, TripPoint, Way, bound};
 use crate::checkmate::CheckmateGraph;
 use crate::checkmate::interval::{Branch, Interval, Row};
 use crate::life::Exclusions;
@@ -107,9 +107,17 @@ impl Rows for LinkGraph {
         let rows = rows.into_iter().map(of);
         let several = (0..self.len() as u32).filter(|i| !self.ways.first[*i as usize].is_empty());
         let rows = rows.chain(several.map(|node| LinkRow::Choose { node }));
+        let scattered = (0..self.len() as u32).filter(|node| self.is_scattered(*node));
+        let rows = rows.chain(scattered.clone().map(|node| LinkRow::Scatters { node }));
         let rows = rows.collect();
-        let trip = |c: &Interval| Trip::plain(self, c.node, c.start, c.end, c.reader);
-        (rows, columns.iter().map(trip).collect())
+        let trip = |c: &Interval| match self.sharded[c.node as usize] {
+            Some(Sharded::Gathered) => Some(Trip::gathered(self, c.node, c.reader)),
+            Some(Sharded::Scattered) => None,
+            None => Some(Trip::plain(self, c.node, c.start, c.end, c.reader)),
+        };
+        let columns = columns.iter().filter_map(trip);
+        let columns = columns.chain(scattered.map(|node| Trip::scattered(self, node)));
+        (rows, columns.collect())
     }
 
     fn resource_unit(&self) -> f64 {
@@ -124,11 +132,13 @@ impl Rows for LinkGraph {
         match row {
             LinkRow::Base(row) => self.graph.row_traits(row),
             LinkRow::Leaves { .. } | LinkRow::Way { .. } => RowTraits::elastic(row.sense()),
-            LinkRow::Choose { .. } | LinkRow::Reads { .. } => RowTraits {
-                sense: row.sense(),
-                elastic: matches!(row, LinkRow::Reads { .. }),
-                permanent: true,
-            },
+            LinkRow::Choose { .. } | LinkRow::Reads { .. } | LinkRow::Scatters { .. } => {
+                RowTraits {
+                    sense: row.sense(),
+                    elastic: !matches!(row, LinkRow::Choose { .. }),
+                    permanent: true,
+                }
+            }
             LinkRow::Window { .. } | LinkRow::Host { .. } => RowTraits {
                 sense: row.sense(),
                 elastic: false,

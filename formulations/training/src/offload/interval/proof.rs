@@ -136,6 +136,7 @@ impl Proven for LinkGraph {
                 write!(text, "branch leaves {node} {sense} {count}")
             }
             LinkRow::Host { stage } => write!(text, "host {stage}"),
+            LinkRow::Scatters { node } => write!(text, "scatters {node}"),
             LinkRow::Choose { node } => write!(text, "choose {node}"),
             LinkRow::Reads { node, input } => write!(text, "reads {node} {input}"),
             LinkRow::Way { node, way, is_this } => {

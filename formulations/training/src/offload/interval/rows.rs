@@ -58,6 +58,11 @@ pub enum LinkRow {
         /// The node.
         node: u32,
     },
+    /// A gradient is scattered.
+    Scatters {
+        /// The node.
+        node: u32,
+    },
     /// An input is there at the first run of a node in ways that read it, or of a by-product that
     /// need not be made.
     Reads {
@@ -142,7 +147,7 @@ impl LinkRow {
             });
         });
         match self {
-            LinkRow::Leaves { node, .. } => out.push(*node),
+            LinkRow::Leaves { node, .. } | LinkRow::Scatters { node } => out.push(*node),
             LinkRow::Reads { node, .. } if link.ways.is_optional(*node) => out.push(*node),
             LinkRow::Window { .. } | LinkRow::Host { .. } => out.extend(0..n),
             _ => {}
@@ -210,9 +215,8 @@ impl LinkRow {
             LinkRow::Leaves { node, at_least, .. } if node == trip.node => {
                 sign(at_least) * trip.leaves() as i64
             }
-            LinkRow::Host { stage } if trip.is_on_host(stage) => {
-                link.graph.bytes[trip.node as usize] as i64
-            }
+            LinkRow::Scatters { node } => i64::from(node == trip.node),
+            LinkRow::Host { stage } if trip.is_on_host(stage) => link.host_bytes_of(trip.node),
             _ => 0,
         }
     }
@@ -260,7 +264,7 @@ impl LinkRow {
                 };
                 row.right_side(&link.graph) - beside
             }
-            LinkRow::Choose { .. } => 1,
+            LinkRow::Choose { .. } | LinkRow::Scatters { .. } => 1,
             LinkRow::Reads { .. } => 0,
             LinkRow::Way { is_this, .. } => i64::from(is_this),
             LinkRow::Window { lane, first, last } => {

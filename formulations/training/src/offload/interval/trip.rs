@@ -99,6 +99,33 @@ impl Trip {
         }
     }
 
+    /// A trip of a gathered weight for one first run: gathered and read in the stage of the reader.
+    pub fn gathered(graph: &LinkGraph, node: u32, reader: u32) -> Trip {
+        let mut trip = Trip::plain(graph, node, node, node, node);
+        let read = event(graph.len(), reader, reader);
+        trip.stretches[0].leaves = Some(node);
+        trip.stretches.push(Stretch {
+            begin: Begin::Fetched {
+                issued: reader,
+                read: reader,
+            },
+            memory: [read; 2],
+            readable: read,
+            last_stage: reader,
+            leaves: None,
+        });
+        trip
+    }
+
+    /// A trip of a scattered gradient that leaves in its last stage.
+    pub fn scattered(graph: &LinkGraph, node: u32) -> Trip {
+        let last = graph.graph.last_stage[node as usize];
+        let mut trip = Trip::plain(graph, node, node, last, 0);
+        trip.stretches[0].memory[1] = event(graph.len(), last, 0) - 1;
+        trip.stretches[0].leaves = Some(last);
+        trip
+    }
+
     /// The stage in which it is computed.
     pub fn start(&self) -> u32 {
         self.stretches

@@ -112,9 +112,15 @@ impl<T: Number + Default> Walk<T> {
         let mut charge_out = T::ZERO;
         let end = tensor.potential(last, n);
         let returns = &prices.returns[i];
+        let owes = link.is_scattered(node);
         let mut life = Ahead {
             absent: T::ZERO,
-            device: end,
+            owes,
+            // A gradient that has not left by its last stage is worse than one that leaves then.
+            device: match owes {
+                true => end + tensor.last_scatter(last) + prices.atoms.one,
+                false => end,
+            },
             both: end,
             candidates: Vec::new(),
             host: None,
@@ -167,7 +173,8 @@ impl<T: Number + Default> Walk<T> {
                     ahead.both = ahead.both - pay;
                 }
                 let begin = tensor.potential(stage, k);
-                let (keeps, mark) = (link.host_bytes.is_none(), self.marks.len());
+                let keeps = link.host_bytes.is_none() || link.is_gathered(node);
+                let mark = self.marks.len();
                 for ahead in [&mut life, &mut trip] {
                     ahead.before(stage, begin, copies, keeps, mark);
                 }
@@ -199,9 +206,19 @@ impl<T: Number + Default> Walk<T> {
             Some([out, _]) => ahead.copy(out),
             None => ahead.leave(begin, out),
         };
+        // No turn needs to pay for a gradient to be dropped.
+        let drop = |ahead: &mut Ahead<T>| match ahead.owes && begin + ahead.absent < ahead.both {
+            true => {
+                ahead.both = begin + ahead.absent;
+                After::Drop
+            }
+            false => After::Stay,
+        };
+        drop(life);
+        let dropped = drop(trip);
         leave(life);
-        let after = [leave(trip), After::Stay];
-        let hosted = prices.host[stage as usize].times(tensor.link.graph.bytes[i] as i64);
+        let after = [leave(trip), dropped];
+        let hosted = prices.host[stage as usize].times(tensor.link.host_bytes_of(tensor.node));
         for ahead in [life, trip] {
             for (_, pay) in crossed[begins[0]..begins[1]].iter().rev() {
                 ahead.device = ahead.device - *pay;
@@ -274,6 +291,10 @@ impl<T: Number + Default> Walk<T> {
         trip: &mut Ahead<T>,
     ) {
         let node = tensor.node;
+        if tensor.link.is_gathered(node) {
+            self.start_at_home(tensor, stage, life, trip);
+            return;
+        }
         let again = stage > node;
         let end = tensor.potential(stage, node + 1);
         let out = copies.out.filter(|_| node < stage);
@@ -297,6 +318,7 @@ impl<T: Number + Default> Walk<T> {
             false if optional => (prices.of_made(link, node), 0),
             false => (T::ZERO, 0),
         };
+        let cost = cost - prices.scatters[node as usize];
         let price = cost + trip.device - begin;
         self.trips.push(Priced {
             price,
@@ -327,6 +349,34 @@ impl<T: Number + Default> Walk<T> {
                 self.least = life.absent;
             }
         }
+    }
+
+    /// Begins the trip of a weight, which is at home: it is gathered, or never of use.
+    fn start_at_home(
+        &mut self,
+        tensor: &Tensor<'_, T>,
+        stage: u32,
+        life: &Ahead<T>,
+        trip: &Ahead<T>,
+    ) {
+        let paid = tensor.prices.leaves[tensor.node as usize];
+        let of = |ahead: &Ahead<T>| match ahead.host {
+            Some((price, back)) if price - paid < T::ZERO => (price - paid, After::Leave { back }),
+            _ => (T::ZERO, After::Drop),
+        };
+        let (price, way) = of(trip);
+        self.least = of(life).0;
+        self.trips.push(Priced {
+            price,
+            stage,
+            way: 0,
+            mark: self.marks.len(),
+        });
+        self.marks.push(Mark {
+            stage,
+            place: Place::Start,
+            after: [way, After::Stay],
+        });
     }
 
     /// Builds a priced trip.
@@ -382,7 +432,10 @@ impl<T: Number + Default> Walk<T> {
                         _ => event(stage, 0),
                     };
                     let from = match issued < read {
-                        true => event(issued + 1, 0),
+                        true => {
+                            let [from, k] = link.arrives(node, issued);
+                            event(from, k)
+                        }
                         false => readable,
                     };
                     now = Stretch {
@@ -416,6 +469,13 @@ impl<T: Number> Tensor<'_, T> {
         -self.prices.atoms.bytes_before(stage, k, size)
     }
 
+    /// Price of a scatter that is complete in a stage.
+    fn last_scatter(&self, stage: u32) -> T {
+        let windows = self.out.iter().filter(|w| w.0 >= stage);
+        let charge = windows.fold(T::ZERO, |sum, w| sum + w.1);
+        self.copies(stage, charge).out.unwrap_or(T::ZERO)
+    }
+
     /// Prices of a page-out, and of a page-in.
     fn pages(&self) -> Option<[T; 2]> {
         let costs = self.link.pages[self.node as usize]?;
@@ -439,6 +499,9 @@ impl<T: Number> Tensor<'_, T> {
             out: may_leave.then(|| charge_out.times(out) - self.prices.leaves[self.node as usize]),
             ..none
         };
+        if self.link.is_scattered(self.node) {
+            return copies;
+        }
         for one in &self.prices.back[stage as usize] {
             if one.issued <= self.node {
                 break;
@@ -448,7 +511,8 @@ impl<T: Number> Tensor<'_, T> {
                 copies.back = Some(price);
                 continue;
             }
-            let price = price - self.potential(one.issued + 1, 0);
+            let [from, k] = self.link.arrives(self.node, one.issued);
+            let price = price - self.potential(from, k);
             if copies.earlier.is_none_or(|(known, _)| price < known) {
                 copies.earlier = Some((price, one.issued));
             }

@@ -69,7 +69,7 @@ impl<'a> Choose<'a> {
             settings,
             tuning: ChooseTuning::default(),
             random: SplitMix64(settings.seed),
-            chosen: vec![false; sequence.gaps.len()],
+            chosen: sequence.gaps.iter().map(|gap| gap.is_forced()).collect(),
             changed: Vec::new(),
         }
     }
@@ -151,6 +151,9 @@ impl<'a> Choose<'a> {
     fn step(&mut self) {
         self.changed.clear();
         let gap = self.below(self.chosen.len());
+        if self.sequence.gaps[gap].is_forced() {
+            return;
+        }
         self.flip(gap);
         if self.random.next() & 1 == 0 {
             let span = self.sequence.gaps[gap];
@@ -160,7 +163,7 @@ impl<'a> Choose<'a> {
                 let other = self.below(self.chosen.len());
                 let g = &self.sequence.gaps[other];
                 let meets = g.after < span.before && span.after < g.before;
-                if other != gap && meets && self.chosen[other] == kind {
+                if other != gap && meets && self.chosen[other] == kind && !g.is_forced() {
                     self.flip(other);
                     break;
                 }

@@ -7,7 +7,7 @@
 //! and begin earlier if the lane or the memory requires it. The makespan is exact except for times
 //! in which both lanes make computations wait; the replay of the statements decides.
 
-use super::sequence::Sequence;
+use super::sequence::{Sequence, Travel};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -86,7 +86,8 @@ impl<'a> Clock<'a> {
             sequence,
             budget_bytes,
             begin: GapLists::new(n, sequence.gaps.iter().map(|g| g.after)),
-            end: GapLists::new(n, sequence.gaps.iter().map(|g| g.before)),
+            // Scatters end with the step.
+            end: GapLists::new(n + 1, sequence.gaps.iter().map(|g| g.before)),
             held: vec![0; n],
             change: vec![0; n + 1],
             ready: BinaryHeap::new(),
@@ -136,6 +137,10 @@ impl<'a> Clock<'a> {
     fn base(&mut self, chosen: &[bool]) {
         self.change.fill(0);
         for (gap, _) in self.sequence.gaps.iter().zip(chosen).filter(|(_, c)| **c) {
+            if gap.travel == Travel::Scatter {
+                // Nothing reads it in its gap, so the sequence does not count it there.
+                continue;
+            }
             self.change[gap.after as usize + 1] += gap.bytes as i64;
             self.change[gap.before as usize] -= gap.bytes as i64;
         }
@@ -153,6 +158,9 @@ impl<'a> Clock<'a> {
     fn host_peak(&mut self, chosen: &[bool]) -> u64 {
         self.change.fill(0);
         for &(k, gap) in &self.placed.sent {
+            if self.sequence.gaps[gap as usize].travel != Travel::Copies {
+                continue;
+            }
             let mut own = self.sequence.siblings(gap as usize).rev();
             let last = own.find(|g| chosen[*g]).unwrap_or(gap as usize);
             let (first, last) = (&self.sequence.gaps[gap as usize], &self.sequence.gaps[last]);
@@ -243,7 +251,21 @@ impl<'a> Clock<'a> {
             clock = clock.saturating_add(sequence.costs[k]);
             self.make_ready(chosen, k);
         }
-        idle
+        idle.saturating_add(self.last_scatters(clock, lane))
+    }
+
+    /// Places the scatters that are left at the end; returns the time for which the step waits for
+    /// all scatters.
+    fn last_scatters(&mut self, clock: u64, mut lane: u64) -> u64 {
+        let n = self.sequence.len();
+        while let Some(Reverse((_, gap))) = self.ready.pop() {
+            lane = self.send(n, gap, clock, lane);
+        }
+        let gaps = &self.sequence.gaps;
+        let scatter = |gap: u32| gaps[gap as usize].travel == Travel::Scatter;
+        let ends = self.under_way.iter().filter(|(_, gap)| scatter(*gap));
+        let end = ends.map(|(end, _)| *end).max();
+        end.map_or(0, |end| end.saturating_sub(clock))
     }
 
     /// Gives a copy to the lane; returns the time at which the lane is free again.

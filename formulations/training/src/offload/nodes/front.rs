@@ -6,6 +6,7 @@ mod choosing;
 mod faster;
 mod first;
 mod first_ways;
+mod sharded;
 mod trips;
 
 pub(super) use first::too_small;
@@ -13,6 +14,7 @@ pub(super) use first::too_small;
 use super::envelope::{Envelope, Enveloped, useful_bytes};
 use super::outcome::{
     Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
+    STAGE_SCHEDULES_WITH_GATHERS,
 };
 use super::settings::OffloadTuning;
 use super::stages::StageListener;
@@ -150,7 +152,11 @@ impl<'a> Offload<'a> {
             because,
         };
         let Some(link) = instance.host_link() else {
-            return Err(refused("it has no link to host memory (host_link)".into()));
+            let because = match instance.is_sharded() {
+                true => "it gathers weights or scatters gradients and has no link (host_link)",
+                false => "it has no link to host memory (host_link)",
+            };
+            return Err(refused(because.into()));
         };
         if self.phase == CopyPhase::Loss && instance.loss().is_none() {
             return Err(refused(
@@ -269,6 +275,9 @@ impl Searching<'_> {
     }
 
     fn run(&mut self) -> Result<(), SolveError> {
+        if self.instance.is_sharded() {
+            return self.sharded();
+        }
         if let Some(because) = too_small(&self.asked.formulation, self.asked.budget_bytes) {
             self.answer.outcome.infeasible_because = Some(because);
             return Ok(());
@@ -511,6 +520,7 @@ impl Searching<'_> {
         let mut answer = self.answer;
         let outcome = &mut answer.outcome;
         outcome.bound_scope = match self.asked.release {
+            Release::AtOnce if self.instance.is_sharded() => STAGE_SCHEDULES_WITH_GATHERS,
             Release::AtOnce => STAGE_SCHEDULES_WITH_COPIES,
             Release::Continuous => STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES,
         };

@@ -14,6 +14,8 @@
 //! | `clock` | placement of the copies for chosen gaps |
 //! | `choose` | the choice of gaps |
 //! | `emit` | the statements |
+//! | `reserves` | computations of a sharded step, with memory left to weights |
+//! | `rules` | rules for gathers, as training stacks follow them |
 //! | `fractions` | the published strategy that splits layers into shares |
 //! | `front`, `linked` | the front door, and the same as a formulation |
 
@@ -25,6 +27,8 @@ mod fractions;
 mod front;
 mod linked;
 mod outcome;
+mod reserves;
+mod rules;
 mod sequence;
 mod settings;
 mod stages;
@@ -33,5 +37,9 @@ pub use envelope::Envelope;
 pub use fractions::{FractionsError, layer_fractions};
 pub use front::Offload;
 pub use linked::Linked;
-pub use outcome::{Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES};
+pub use outcome::{
+    Offloaded, STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES, STAGE_SCHEDULES_WITH_COPIES,
+    STAGE_SCHEDULES_WITH_GATHERS,
+};
+pub use rules::{GATHER_RULES, GatherRule, gather_rules};
 pub use settings::OffloadTuning;

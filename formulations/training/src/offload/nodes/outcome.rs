@@ -10,6 +10,10 @@ use std::sync::Arc;
 /// any time.
 pub const STAGE_SCHEDULES_WITH_COPIES: &str = "stage-schedules-with-copies";
 
+/// Scope of the bounds of a sharded step: stage schedules with gathers of weights, scatters of
+/// gradients, and copies to the host and back at any time.
+pub const STAGE_SCHEDULES_WITH_GATHERS: &str = "stage-schedules-with-gathers";
+
 /// The same scope with continuous copies. A leaving tensor frees its memory byte by byte as it is
 /// sent, and a returning tensor takes memory byte by byte as it arrives.
 pub const STAGE_SCHEDULES_WITH_CONTINUOUS_COPIES: &str = "stage-schedules-with-continuous-copies";

@@ -1,9 +1,21 @@
 //! Computations in execution order, and the stretches of time in which their values could be away.
 
 use crate::offload::CopyPhase;
-use remat_instances::instance::{CopyTimes, Instance, NodeId};
+use remat_instances::instance::{CopyTimes, Instance, Node, NodeId};
 use remat_instances::plan::{Computations, Plan};
 use remat_instances::simulate::{self, ReplayError};
+
+/// Form in which a value leaves and comes back in a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Travel {
+    /// Copies to the host and back.
+    Copies,
+    /// A gathered weight is freed, and gathered again before the end of the gap. The first gap
+    /// of a weight begins with its node's place in the order, where it is not on the device.
+    Gather,
+    /// A scattered gradient leaves; its gap ends with the step.
+    Scatter,
+}
 
 /// A stretch of a value's life between two consecutive computations that touch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +34,19 @@ pub(super) struct Gap {
     pub back: u64,
     /// Position of the first gap of the same value.
     pub first: u32,
+    /// Form in which it leaves.
+    pub travel: Travel,
+}
+
+impl Gap {
+    /// Returns whether the value is away in this gap in every plan.
+    pub fn is_forced(&self) -> bool {
+        match self.travel {
+            Travel::Copies => false,
+            Travel::Gather => self.after == self.value,
+            Travel::Scatter => true,
+        }
+    }
 }
 
 /// Computations of a plan without copies.
@@ -36,6 +61,8 @@ pub(super) struct Sequence {
     pub last: Vec<u32>,
     /// The gaps, by value and time.
     pub gaps: Vec<Gap>,
+    /// Form in which the values of a sharded step travel; empty for other steps.
+    sharded: Vec<Option<Travel>>,
     /// Computation before which copies to the host end, and after which copies back start.
     pub barrier: Option<u32>,
 }
@@ -45,6 +72,9 @@ impl Sequence {
     /// values must leave before the loss and come back after it, only values of first computations
     /// have gaps, one each.
     ///
+    /// If the instance has gathered weights or scattered gradients, the plan is a plan of the
+    /// [unsharded](Instance::unsharded) graph, in which weights run first.
+    ///
     /// # Errors
     /// The [`ReplayError`] of a plan that cannot be executed.
     pub fn of(
@@ -53,10 +83,14 @@ impl Sequence {
         times: &CopyTimes,
         phase: CopyPhase,
     ) -> Result<Self, ReplayError> {
-        let runs = plan.computations_in_order(instance)?.runs;
-        let plan = Plan::of_computations(instance, plan.semantics, &runs)?;
-        let of = plan.computations_in_order(instance)?;
-        let replay = simulate::plan(instance, &plan)?;
+        let graph = match instance.is_sharded() {
+            true => &instance.unsharded(),
+            false => instance,
+        };
+        let runs = plan.computations_in_order(graph)?.runs;
+        let plan = Plan::of_computations(graph, plan.semantics, &runs)?;
+        let of = plan.computations_in_order(graph)?;
+        let replay = simulate::plan(graph, &plan)?;
         let mut before = 0;
         let costs = replay.timeline.iter().map(|point| {
             let cost = point.cost - before;
@@ -79,13 +113,22 @@ impl Sequence {
             let node: NodeId = of.runs[value].node;
             let again = std::mem::replace(&mut seen[node.index()], true);
             let bytes = instance.node(node).output_bytes;
+            let first = gaps.len() as u32;
+            if let Some(own) = sharded_gaps(instance.node(node), value, touches, times) {
+                let end = of.runs.len() as u32;
+                gaps.extend(own.into_iter().map(|gap| Gap {
+                    first,
+                    before: gap.before.min(end),
+                    ..gap
+                }));
+                continue;
+            }
             let (Some(out), Some(back)) = (times.to_host(bytes), times.from_host(bytes)) else {
                 continue;
             };
             if bytes == 0 || !instance.may_offload(node) {
                 continue;
             }
-            let first = gaps.len() as u32;
             let apart = touches.windows(2).filter(|pair| pair[0] + 1 < pair[1]);
             let meets = |pair: &&[u32]| match barrier {
                 Some(at) => !again && value < at && pair[0] as usize <= at && at < pair[1] as usize,
@@ -100,9 +143,22 @@ impl Sequence {
                 out,
                 back,
                 first,
+                travel: Travel::Copies,
             }));
         }
+        let travel = |node: &Node| match (node.is_gathered(), node.is_scattered()) {
+            (true, _) => Some(Travel::Gather),
+            (_, true) => Some(Travel::Scatter),
+            _ => None,
+        };
+        let sharded = match instance.is_sharded() {
+            true => (of.runs.iter())
+                .map(|run| travel(instance.node(run.node)))
+                .collect(),
+            false => Vec::new(),
+        };
         Ok(Sequence {
+            sharded,
             costs: costs.collect(),
             bytes: replay.timeline.iter().map(|point| point.bytes).collect(),
             last: touches.iter().map(|t| t[t.len() - 1]).collect(),
@@ -118,11 +174,45 @@ impl Sequence {
         self.costs.len()
     }
 
+    /// Form in which a value of a sharded step travels; `None` for other values.
+    pub fn travels(&self, value: usize) -> Option<Travel> {
+        self.sharded.get(value).copied().flatten()
+    }
+
     /// Gaps of the value of a gap.
     pub fn siblings(&self, gap: usize) -> std::ops::Range<usize> {
         let first = self.gaps[gap].first as usize;
         let value = self.gaps[gap].value;
         let rest = self.gaps[first..].iter();
         first..first + rest.take_while(|g| g.value == value).count()
+    }
+}
+
+/// The gaps of a gathered weight or a scattered gradient; `None` for other values, and if the link
+/// is closed in the direction.
+fn sharded_gaps(node: &Node, value: usize, touches: &[u32], times: &CopyTimes) -> Option<Vec<Gap>> {
+    let gap = |after: u32, before: u32, [out, back]: [u64; 2], travel| Gap {
+        value: value as u32,
+        after,
+        before,
+        bytes: node.output_bytes,
+        out,
+        back,
+        first: 0,
+        travel,
+    };
+    match (node.gather_bytes, node.scatter_bytes) {
+        (Some(bytes), _) => {
+            let time = times.from_host(bytes)?;
+            let pairs = touches.windows(2);
+            let apart = pairs.filter(|p| p[0] as usize == value || p[0] + 1 < p[1]);
+            let own = apart.map(|p| gap(p[0], p[1], [0, time], Travel::Gather));
+            Some(own.collect())
+        }
+        (_, Some(bytes)) => {
+            let (time, last) = (times.to_host(bytes)?, touches.last()?);
+            Some(vec![gap(*last, u32::MAX, [time, 0], Travel::Scatter)])
+        }
+        _ => None,
     }
 }

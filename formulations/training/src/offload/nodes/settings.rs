@@ -44,6 +44,14 @@ pub struct OffloadTuning {
     pub further_rounds: usize,
     /// Share of the time left for each further share, and for polishing after them.
     pub further_share: f64,
+    /// Shares of the memory for weights that a sharded step first leaves free beside its
+    /// computations, to hold weights longer and to gather them ahead.
+    pub reserves: [f64; 7],
+    /// Share of the time left for the computations beside each of these shares, and for their
+    /// gathers.
+    pub reserve_time: f64,
+    /// Rounds in which the best of these shares are refined.
+    pub reserve_rounds: usize,
     /// Lanes that choose copies side by side: fixed, so that the answer does not depend on the
     /// number of threads.
     pub lanes: u64,
@@ -71,6 +79,9 @@ impl Default for OffloadTuning {
             exact_labels: 300_000,
             further_rounds: 2,
             further_share: 0.12,
+            reserves: [0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0],
+            reserve_time: 0.03,
+            reserve_rounds: 3,
             lanes: 4,
         }
     }

@@ -19,22 +19,30 @@ pub(super) struct CopyCandidate {
 impl Searching<'_> {
     /// Chooses copies for the computations of a plan.
     pub(super) fn choose_for(&mut self, plan: &Plan, time: f64) -> Result<Probe, SolveError> {
+        Ok(match self.chosen_for(plan, time)? {
+            Some([makespan, costs]) if makespan <= costs => Probe::Smooth,
+            _ => Probe::Waits,
+        })
+    }
+
+    /// Chooses copies for the computations of a plan; returns the makespan and the costs, or `None`
+    /// if no copies were found with which the plan fits.
+    pub(super) fn chosen_for(
+        &mut self,
+        plan: &Plan,
+        time: f64,
+    ) -> Result<Option<[u64; 2]>, SolveError> {
         let sequence = Sequence::of(self.instance, plan, &self.times, self.asked.phase)?;
         let costs: u64 = sequence.costs.iter().sum();
         let moves = self.asked.tuning.probe_moves;
         let left = self.watch.left();
         let deadline = left.map(|left| Instant::now() + left.mul_f64(time));
-        Ok(match self.choose(&sequence, None, moves, deadline) {
-            None => Probe::Waits,
-            Some(chosen) => {
-                let smooth = chosen.makespan <= costs;
-                self.take(sequence, chosen);
-                match smooth {
-                    true => Probe::Smooth,
-                    false => Probe::Waits,
-                }
-            }
-        })
+        let chosen = self.choose(&sequence, None, moves, deadline);
+        Ok(chosen.map(|chosen| {
+            let makespan = chosen.makespan;
+            self.take(sequence, chosen);
+            [makespan, costs]
+        }))
     }
 
     /// Chooses copies for a sequence, in lanes with seeds of their own.

@@ -3,6 +3,7 @@
 use super::Searching;
 use crate::monet;
 use crate::offload::interval::{self, LinkGraph, ProofLimits};
+use remat_instances::Semantics;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule};
 use remat_search::SolveError;
@@ -17,6 +18,10 @@ impl Searching<'_> {
         }
         let semantics = asked.formulation.semantics();
         let (phase, budget) = (asked.phase, asked.budget_bytes);
+        let semantics = match instance.is_sharded() {
+            true => Semantics::Checkmate,
+            false => semantics,
+        };
         let link = LinkGraph::with_semantics(instance, semantics, phase, budget);
         let Some(link) = link else {
             return Ok(());
@@ -48,7 +53,11 @@ impl Searching<'_> {
             let Some(point) = proven.point.as_ref().filter(|_| !self.is_done()) else {
                 break;
             };
-            for plan in self.plans_of(point.kept(&link, threshold))? {
+            let kept = match instance.is_sharded() {
+                true => first(instance.len(), &point.kept(&link, threshold)),
+                false => point.kept(&link, threshold),
+            };
+            for plan in self.plans_of(kept)? {
                 self.choose_for(&plan, asked.tuning.probe_share)?;
             }
         }
@@ -58,9 +67,13 @@ impl Searching<'_> {
     /// Plans without copies that keep the same tensors as a relaxation; they generally exceed the
     /// budget.
     fn plans_of(&self, kept: BitMatrix) -> Result<Vec<Plan>, SolveError> {
-        let instance = self.instance;
+        let unsharded = self
+            .instance
+            .is_sharded()
+            .then(|| self.instance.unsharded());
+        let instance = unsharded.as_ref().unwrap_or(self.instance);
         let schedules = match self.chooses_implementations() {
-            false => vec![CheckmateSchedule::tightest(&**instance, kept).into()],
+            false => vec![CheckmateSchedule::tightest(instance, kept).into()],
             true => self.stored_of(kept).map_or(Vec::new(), |stored| {
                 // Implementations that fit the budget, and implementations that fit the memory of
                 // the step without recomputation.
@@ -94,4 +107,15 @@ impl Searching<'_> {
         }
         Some(stored)
     }
+}
+
+/// The first stages and tensors of a matrix.
+fn first(nodes: usize, all: &BitMatrix) -> BitMatrix {
+    let mut part = BitMatrix::new(nodes, nodes);
+    for stage in 0..nodes {
+        for tensor in all.ones(stage).filter(|tensor| *tensor < nodes) {
+            part.set(stage, tensor, true);
+        }
+    }
+    part
 }
