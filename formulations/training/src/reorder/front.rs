@@ -135,6 +135,7 @@ impl<'a> Reorder<'a> {
                     any_order_bound,
                     given_cost: None,
                     orders: 1,
+                    is_forced: rules.is_total(),
                 },
                 given,
                 outcome: Outcome::new(0),

@@ -8,6 +8,8 @@
 //! | module | concept |
 //! |---|---|
 //! | `front`, `outcome` | [`Reorder`] and [`Reordered`] |
+//! | `copies` | [`ReorderCopies`]: the order together with copies to the host |
+//! | `all` | all orders of a small graph |
 //! | `walk` | the walk from order to order |
 //! | `moves` | neighbours of an order |
 //! | `peak` | initial orders |
@@ -16,7 +18,9 @@
 //! | `stages` | one listener for all solves |
 //! | `settings` | [`ReorderTuning`] |
 
+mod all;
 mod carry;
+mod copies;
 mod front;
 mod judge;
 mod moves;
@@ -26,6 +30,7 @@ mod settings;
 mod stages;
 mod walk;
 
+pub use copies::{CopiesReordered, ReorderCopies};
 pub use front::Reorder;
 pub use outcome::{ALL_PLANS, OrderChoice, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 pub use settings::ReorderTuning;

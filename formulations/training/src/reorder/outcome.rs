@@ -23,6 +23,8 @@ pub struct OrderChoice {
     pub given_cost: Option<u64>,
     /// Number of orders evaluated.
     pub orders: u64,
+    /// True if the graph allows no other order.
+    pub is_forced: bool,
 }
 
 impl OrderChoice {

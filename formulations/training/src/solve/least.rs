@@ -12,11 +12,11 @@ const STRATEGY_LIMIT: Duration = Duration::from_secs(5);
 /// Halvings of the range of budgets without a proof; the rest is within 0.1% of the budget.
 const PROOF_STEPS: u32 = 10;
 /// Searches for a plan between the least known peak and the largest infeasible budget.
-const SEARCH_STEPS: u32 = 5;
+const SEARCH_STEPS: u32 = 8;
 /// A range of budgets that is not searched further, as a share of the budget.
 const RANGE: f64 = 0.005;
 /// Share of a time limit for all searches together.
-const SEARCH_SHARE: f64 = 0.25;
+const SEARCH_SHARE: f64 = 0.5;
 /// Time limit from which searches take their share if several micro-batches are in flight.
 const SEVERAL_LIMIT: Duration = Duration::from_secs(20);
 /// Gap at which a search ends: any plan will do.
@@ -89,13 +89,18 @@ impl LeastBudget {
         self.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes)
     }
 
+    /// The largest budget in bytes that is proven to fit no plan; `None` without a proof.
+    pub fn infeasible_bytes(&self) -> Option<u64> {
+        self.bound_bytes.checked_sub(1)
+    }
+
     /// The budget to solve for, in bytes: the least known peak, or the bound if no plan is known.
     pub fn budget_bytes(&self) -> u64 {
         self.known_bytes().unwrap_or(self.bound_bytes)
     }
 
     /// Looks for plans with a smaller peak by solves at budgets between the bound and the least
-    /// known peak. They take at most a quarter of a time limit; without one their work is fixed.
+    /// known peak. They take at most half of a time limit; without one their work is fixed.
     ///
     /// # Errors
     /// [`SolveError`] of a solve.
