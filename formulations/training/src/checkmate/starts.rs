@@ -34,6 +34,9 @@ const FOR_LARGE: usize = 2;
 const LEAN_NODE_LIMIT: usize = 512;
 /// Nodes from which on annealing from the full sets takes long to get down to the budget.
 const SOUGHT_FROM: usize = 1_500;
+/// Cost of a schedule from such a search, as a multiple of computing every node once, up to which it
+/// is used: from more expensive ones annealing takes longer than from all tensors.
+const SOUGHT_COST: f64 = 4.0;
 /// Cost of a known schedule, as a multiple of computing every node once, up to which no search from
 /// a schedule that does not fit is started.
 const DECENT: f64 = 1.25;
@@ -116,7 +119,13 @@ pub(crate) fn fitting_baselines(
         let nearest = nearest.map(|known| known.schedule.retained.clone());
         let mut starts: Vec<StageRuns> = nearest.into_iter().collect();
         if n < SOUGHT_FROM {
-            starts.extend((n <= LEAN_NODE_LIMIT).then(|| leanest_sets(instance)));
+            let lean = (n <= LEAN_NODE_LIMIT).then(|| leanest_sets(instance));
+            // If they fit, the budget is not near the least one.
+            let is_tight = |sets: &StageRuns| {
+                let schedule = schedule_of(instance, sets.clone());
+                fitting(instance, budget_bytes, schedule).is_none()
+            };
+            starts.extend(lean.filter(is_tight));
             starts.push(CheckmateSchedule::checkpoint_all(instance).retained);
         }
         let (sought, evicted) = watch.within(SEEK_SHARE, |patience| {
@@ -131,7 +140,9 @@ pub(crate) fn fitting_baselines(
             let sought = || sought(instance, budget_bytes, &starts, watch, patience);
             rayon::join(sought, evicted)
         });
-        known.extend(sought.into_iter().chain(evicted));
+        let most = SOUGHT_COST * instance.base_cost() as f64;
+        let is_used = |known: &KnownSchedule| is_large || known.replay.cost as f64 <= most;
+        known.extend(sought.into_iter().filter(is_used).chain(evicted));
     }
     known
 }

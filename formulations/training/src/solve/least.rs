@@ -15,8 +15,11 @@ const PROOF_STEPS: u32 = 10;
 const SEARCH_STEPS: u32 = 8;
 /// A range of budgets that is not searched further, as a share of the budget.
 const RANGE: f64 = 0.005;
-/// Share of a time limit for all searches together.
-const SEARCH_SHARE: f64 = 0.5;
+/// Share of a time limit for all these searches together.
+const SEARCH_SHARE: f64 = 0.3;
+/// Share of a time limit for a first search close to the largest infeasible budget: for many networks
+/// plans fit down to it.
+const FLOOR_SHARE: f64 = 0.2;
 /// Time limit from which searches take their share if several micro-batches are in flight.
 const SEVERAL_LIMIT: Duration = Duration::from_secs(20);
 /// Gap at which a search ends: any plan will do.
@@ -115,13 +118,16 @@ impl LeastBudget {
             None => solvable.plain()?.peak_bytes,
         };
         let mut low = self.bound_bytes;
-        for _ in 0..SEARCH_STEPS {
+        for step in 0..=SEARCH_STEPS {
             let range = high.saturating_sub(low);
             if range as f64 <= RANGE * high as f64 || listener.is_interrupted() {
                 break;
             }
-            let middle = low + range / 2;
-            let outcome = any_plan(solvable, middle, settings, listener)?;
+            let (middle, share) = match step {
+                0 => (low + (RANGE / 2.0 * low as f64) as u64, FLOOR_SHARE),
+                _ => (low + range / 2, SEARCH_SHARE / f64::from(SEARCH_STEPS)),
+            };
+            let outcome = any_plan(solvable, middle, share, (settings, listener))?;
             if let Some((plan, replay)) = outcome.schedule.zip(outcome.replay) {
                 high = replay.peak_bytes;
                 self.plan = Some((plan, high));
@@ -150,15 +156,14 @@ fn bound(solvable: &AnySolvable, plain_bytes: u64) -> u64 {
     low
 }
 
-/// Searches a plan of any cost within a budget in bytes.
+/// Searches a plan of any cost within a budget in bytes, in a share of a time limit.
 fn any_plan(
     solvable: &AnySolvable,
     budget_bytes: u64,
-    settings: &Settings,
-    listener: &dyn Listener,
+    share: f64,
+    (settings, listener): (&Settings, &dyn Listener),
 ) -> Result<Outcome<AnyPlan>, SolveError> {
     let first = Asking::new(listener, u64::MAX);
-    let share = SEARCH_SHARE / f64::from(SEARCH_STEPS);
     let limit = settings.time_limit.map(|limit| limit.mul_f64(share));
     let settings = Settings {
         time_limit: limit,

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// Budgets of the short runs, as shares of the budget.
 const SHARES: [f64; 2] = [0.94, 0.97];
 /// Share of a time limit for each short run, and its maximum.
-const TIME_SHARE: f64 = 0.05;
-const TIME_LIMIT: Duration = Duration::from_secs(3);
+const TIME_SHARE: f64 = 0.1;
+const TIME_LIMIT: Duration = Duration::from_secs(6);
 /// Relative gap at which a short run ends.
 const GAP: f64 = 0.005;
 /// Multiple of the largest working set up to which a budget is near the least one.
