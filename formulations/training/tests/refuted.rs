@@ -59,7 +59,7 @@ fn least_budget(instance: &Instance) -> u64 {
             if done + 1 == 1 << n {
                 return true;
             }
-            for k in 0..n {
+            for (k, needs) in needs.iter().enumerate() {
                 let after = held ^ 1 << k;
                 let sum: u64 = (0..n)
                     .filter(|i| after >> i & 1 == 1)
@@ -67,7 +67,7 @@ fn least_budget(instance: &Instance) -> u64 {
                     .sum();
                 match held >> k & 1 {
                     1 => open.push((after, done)),
-                    _ if needs[k] & !held == 0 && sum <= budget => {
+                    _ if needs & !held == 0 && sum <= budget => {
                         open.push((after, done | 1 << k));
                     }
                     _ => {}
