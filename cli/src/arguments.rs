@@ -26,7 +26,7 @@ pub use improve::ImproveArguments;
 pub use lp::{LpArguments, LpMethod, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
-pub use options::{ALL, COPIES, LINK, Options, PROGRAM, SEARCH, WORKERS};
+pub use options::{ALL, COPIES, LINK, ORDER, Options, PROGRAM, SEARCH, WORKERS};
 pub use pipeline::{PipelineArguments, PipelineShape};
 pub use show::ShowArguments;
 pub use values::{parse_overhead, parse_setting};
@@ -302,12 +302,13 @@ pub struct SweepArguments {
     pub instance: PathBuf,
     /// Budgets: FROM..TO:COUNT, or a list with commas
     ///
-    /// Budgets of a range are evenly spaced, both ends included. Each is written as for `solve`.
+    /// Budgets of a range are evenly spaced, both ends included. Each is written as for `solve`; the
+    /// first may be `least`, which is searched before.
     #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
     pub budgets: String,
     /// Limits of the search, formulation and copies
     #[command(flatten)]
-    pub options: Options<{ SEARCH | PROGRAM | COPIES }>,
+    pub options: Options<{ SEARCH | PROGRAM | COPIES | ORDER }>,
     /// Weights sharded over devices
     #[command(flatten)]
     pub shards: ShardsOption,
@@ -367,7 +368,7 @@ pub struct MaxBatchArguments {
     pub time_limit: Duration,
     /// Threads, seed and copies
     #[command(flatten)]
-    pub options: Options<{ WORKERS | COPIES }>,
+    pub options: Options<{ WORKERS | COPIES | ORDER }>,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,

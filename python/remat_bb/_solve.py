@@ -72,7 +72,7 @@ def solve(
         options: :class:`SolveOptions`: ``time_limit``, ``threads``, ``seed``, ``gap``, ``effort``,
             ``lanes``, ``formulation``, ``plan_class``, ``offload`` and the options of the link,
             ``reorder``, ``addresses``, ``alignment``. With ``offload`` the cost of the plan is its
-            makespan. ``offload``, ``reorder`` and ``plan_class`` exclude each other.
+            makespan. ``plan_class`` excludes ``offload`` and ``reorder``.
 
     Returns:
         The plan, replayed, with cost, peak, status, bound and gap.

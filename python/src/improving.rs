@@ -42,14 +42,9 @@ pub fn improve(
         if let Some(limit) = settings.time_limit {
             improve = improve.time_limit(limit);
         }
-        let better = improve.run().map_err(|e| match e {
-            ImproveError::Replay(e) => Trouble::from(e),
-            ImproveError::Copies { .. } => {
-                Trouble::new("InvalidPlan", format!("{}: {e}", given.name))
-                    .at("plan")
-                    .remedy("give a plan without copies to the host")
-            }
-        })?;
+        let better = improve
+            .run()
+            .map_err(|ImproveError::Replay(e)| Trouble::from(e))?;
         Ok::<Plan, Trouble>(Plan {
             source: source.clone(),
             document: better.document(&found.instance),

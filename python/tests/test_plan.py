@@ -268,9 +268,7 @@ def test_a_plan_that_copies_is_judged(linked, copying):
     assert Plan.load(linked, late).makespan == 233
 
 
-def test_searches_refuse_a_plan_that_copies(linked, copying):
-    with pytest.raises(InvalidPlan, match="statement 2 copies a tensor to the host") as caught:
-        remat_bb.improve(linked, copying)
-    assert caught.value.remedy == "give a plan without copies to the host"
+def test_searches_take_a_plan_that_copies_or_refuse_it(linked, copying):
+    assert remat_bb.improve(linked, copying).makespan <= 47
     with pytest.raises(InvalidPlan, match="copies tensors to the host"):
         remat_bb.solve(linked, "100%", starts=[Plan.load(linked, copying)])

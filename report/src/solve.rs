@@ -63,6 +63,9 @@ pub struct LeastBudgetJson {
     pub known_bytes: Option<u64>,
     /// Proven lower bound on the peak of every stage schedule in this order, in bytes.
     pub bound_bytes: u64,
+    /// Largest budget that is proven to fit no stage schedule in this order, in bytes; null without
+    /// a proof.
+    pub infeasible_bytes: Option<u64>,
 }
 
 /// A class of plans, and its price.

@@ -19,6 +19,8 @@ pub const PROGRAM: u32 = OptionGroup::Program.bit();
 pub const LINK: u32 = OptionGroup::Link.bit();
 /// The link, and the times of copies.
 pub const COPIES: u32 = LINK | OptionGroup::Phase.bit();
+/// The order of first computations.
+pub const ORDER: u32 = OptionGroup::Order.bit();
 /// All options of `solve`.
 pub const ALL: u32 = u32::MAX;
 
@@ -61,7 +63,11 @@ impl<const GROUPS: u32> Options<GROUPS> {
             None => formulation,
             Some(linked) => AnyFormulation::of(&linked, formulation.semantics())?,
         };
-        Ok(AnySolvable::of(formulation, self.copies()))
+        let solvable = AnySolvable::of(formulation, self.copies());
+        Ok(match self.reorder {
+            true => solvable.reordered(),
+            false => solvable,
+        })
     }
 }
 

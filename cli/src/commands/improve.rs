@@ -2,7 +2,7 @@
 
 use crate::arguments::ImproveArguments;
 use crate::failure::{Exit, Failure};
-use crate::files::{self, Files};
+use crate::files::Files;
 use crate::progress::Activity;
 use crate::visible::shown;
 use crate::{interrupt, source};
@@ -51,13 +51,7 @@ pub fn run(arguments: &ImproveArguments) -> Result<Exit, Failure> {
     }
     let better = improve.run();
     drop(activity);
-    let better = better.map_err(|e| match e {
-        ImproveError::Replay(e) => Failure::from(e),
-        ImproveError::Copies { .. } => Failure::Usage {
-            problem: format!("{}: {e}", files::input_name(&arguments.plan)),
-            remedy: "improve the plan that it was made from, without copies".into(),
-        },
-    })?;
+    let better = better.map_err(|ImproveError::Replay(e)| Failure::from(e))?;
     let fits = budget_bytes.map(|budget| better.replay.peak_bytes <= budget);
     let mut written = None;
     if let Some(path) = &arguments.out {
@@ -86,9 +80,9 @@ pub(super) struct ImproveJson<'a> {
     origin: OriginJson<'a>,
     /// Integer program whose semantics hold: `checkmate` or `monet`.
     semantics: &'a str,
-    /// Replayed cost of the improved plan.
+    /// Replayed cost of the improved plan; of a plan that copies, its makespan.
     objective: u64,
-    /// Replayed cost of the given plan.
+    /// Replayed cost of the given plan; of a plan that copies, its makespan.
     objective_before: u64,
     /// Cost of the step without recomputation.
     base_cost: u64,
@@ -128,8 +122,8 @@ fn json(
     results::json(&ImproveJson {
         origin: OriginJson::of(instance),
         semantics: better.plan.semantics.as_str(),
-        objective: better.replay.cost,
-        objective_before: better.before.cost,
+        objective: better.replay.makespan,
+        objective_before: better.before.makespan,
         base_cost: better.replay.base_cost,
         overhead_percent: better.replay.overhead_percent(),
         cost_unit: &instance.cost_unit().name,

@@ -12,7 +12,7 @@ use remat_formulations::solve::{
 use remat_formulations::{AnyFormulation, strategies};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::simulate::{self, Replay};
+use remat_instances::simulate::Replay;
 use remat_instances::zoo::{self, ModelSpec, ZooError};
 use remat_report::results;
 use remat_report::results::SearchJson;
@@ -253,11 +253,7 @@ impl BatchSearch<'_> {
         let plan = plan.map_or_else(|| plain().map(AnyPlan::Schedule), Ok);
         let plan = plan.map_err(fail)?;
         if self.is_linked() {
-            let replay = match &plan {
-                AnyPlan::Schedule(schedule) => schedule.replay(instance),
-                AnyPlan::Statements(plan) => simulate::plan(instance, plan),
-            };
-            one.replay = Some(replay.map_err(fail)?);
+            one.replay = Some(plan.replay(instance).map_err(fail)?);
         }
         if let Some(folder) = &self.folder {
             let name = batch_name(name, batch);

@@ -1,7 +1,7 @@
 //! `remat-bb solve`
 
 mod addresses;
-mod least;
+pub(super) mod least;
 mod offload;
 mod order;
 mod summary;

@@ -1,5 +1,6 @@
 //! `remat-bb sweep`
 
+use super::solve::least::{self, LEAST};
 use crate::arguments::SweepArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
@@ -7,7 +8,7 @@ use crate::progress::{Activity, Reporter};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::solve::{
-    AnyPlan, AnySolvable, Baselines, Compared, Frontier, FrontierPoint,
+    AnyPlan, AnySolvable, Baselines, Compared, Frontier, FrontierPoint, LeastBudget,
 };
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
@@ -16,8 +17,8 @@ use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_report::results;
 use remat_report::results::{LayersJson, OriginJson, SearchJson};
 use remat_report::transfers::{self, TransfersJson};
-use remat_report::{Table, counted};
-use remat_search::{Settings, Status};
+use remat_report::{LeastBudgetJson, Table, counted};
+use remat_search::{Listener, Settings, Status};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
@@ -61,7 +62,21 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let solvable = arguments.options.solvable(formulation)?;
     let instance = &**solvable.instance();
     let plain = source::plain(solvable.formulation())?;
-    let mut budgets = budgets("--budgets", &arguments.budgets, plain.peak_bytes)?;
+    let settings = arguments.options.settings();
+    let interrupted = interrupt::flag();
+    let watched = (&*interrupted as &dyn Listener, arguments.quiet);
+    let least = match arguments.budgets.trim().strip_prefix(LEAST) {
+        None => None,
+        Some(_) => Some(least::searched(&solvable, &settings, watched)?),
+    };
+    let text = match &least {
+        Some(least) => {
+            let bytes = least.budget_bytes().to_string();
+            arguments.budgets.replacen(LEAST, &bytes, 1)
+        }
+        None => arguments.budgets.clone(),
+    };
+    let mut budgets = budgets("--budgets", &text, plain.peak_bytes)?;
     budgets.sort_unstable();
     budgets.dedup();
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
@@ -84,8 +99,6 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let watch = |done: usize, p: &_| {
         reporter.update_named(&format!("budget {} of {count}  ", done + 1), p);
     };
-    let interrupted = interrupt::flag();
-    let settings = arguments.options.settings();
     let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
     let frontier = Frontier::of(solvable.clone(), &wanted)
         .map_err(|e| source::replay_failure(instance.name(), e))?
@@ -105,9 +118,16 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         }
     };
     // A plan of a heuristic for less memory fits, too.
-    let known: Vec<_> = (others.iter().flatten())
+    let mut known: Vec<_> = (others.iter().flatten())
         .filter_map(|one| one.result.as_ref().ok().cloned())
         .collect();
+    if let Some((plan, _)) = least.as_ref().and_then(|least| least.plan.clone()) {
+        let replay = plan.replay(instance);
+        known.push((
+            plan,
+            replay.map_err(|e| source::replay_failure(instance.name(), e))?,
+        ));
+    }
     for point in &mut points {
         for (plan, replay) in &known {
             point.offer(plan.clone(), replay.clone(), settings.gap);
@@ -130,6 +150,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         points: &points,
         others: &others,
         plans: &plans,
+        least: least.as_ref(),
     };
     if let Some(path) = &arguments.csv {
         files.write(path, &sweep.csv())?;
@@ -272,6 +293,7 @@ struct Sweep<'a> {
     others: &'a [Vec<Compared>],
     /// File of each written plan.
     plans: &'a [Option<String>],
+    least: Option<&'a LeastBudget>,
 }
 
 impl Sweep<'_> {
@@ -425,6 +447,7 @@ impl Sweep<'_> {
             cost_unit: &self.instance.cost_unit().name,
             plain_peak_bytes: self.plain.peak_bytes,
             search: SearchJson::of(self.settings),
+            least_budget: self.least.map(least::json),
             points: points.collect(),
         })
     }
@@ -447,6 +470,9 @@ pub(super) struct SweepJson<'a> {
     plain_peak_bytes: u64,
     #[serde(flatten)]
     search: SearchJson,
+    /// Least budget; absent unless the first budget is `least`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    least_budget: Option<LeastBudgetJson>,
     /// Points of the frontier, one for each budget.
     points: Vec<JsonPoint<'a>>,
 }

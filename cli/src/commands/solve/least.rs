@@ -9,7 +9,7 @@ use remat_report::LeastBudgetJson;
 use remat_search::{Listener, Settings, Status};
 
 /// The word for the least budget.
-const LEAST: &str = "least";
+pub(crate) const LEAST: &str = "least";
 
 /// The least budget in bytes and its plan, if the budget on the command line is `least`.
 pub(super) fn asked(
@@ -21,12 +21,21 @@ pub(super) fn asked(
     if text.trim() != LEAST {
         return Ok(None);
     }
+    searched(solvable, settings, (listener, quiet)).map(Some)
+}
+
+/// Searches the least budget with a plan, and notes it on standard error.
+pub(crate) fn searched(
+    solvable: &AnySolvable,
+    settings: &Settings,
+    (listener, quiet): (&dyn Listener, bool),
+) -> Result<LeastBudget, Failure> {
     let activity = Activity::begin("searching the least budget", quiet);
     let known = LeastBudget::known(solvable, listener)?;
     let least = known.search(solvable, settings, listener)?;
     drop(activity);
     note(&format!("least budget: {}", words(&least)), quiet);
-    Ok(Some(least))
+    Ok(least)
 }
 
 /// The least budget that is known without a search, for a solve that ended without a plan.
@@ -65,9 +74,10 @@ pub(super) fn lines(least: &LeastBudget) -> Vec<String> {
 }
 
 /// The least budget as JSON.
-pub(super) fn json(least: &LeastBudget) -> LeastBudgetJson {
+pub(crate) fn json(least: &LeastBudget) -> LeastBudgetJson {
     LeastBudgetJson {
         known_bytes: least.known_bytes(),
         bound_bytes: least.bound_bytes,
+        infeasible_bytes: least.infeasible_bytes(),
     }
 }

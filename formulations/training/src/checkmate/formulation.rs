@@ -227,7 +227,7 @@ impl Problem for CheckmateProblem<'_> {
         let refuted = bound::has_no_way_back(self.instance, own_bytes);
         refuted.then(|| {
             format!(
-                "no plan fits, in any order, however often it computes: every way back from the last node needs more than {} at some step",
+                "no plan fits, in any order, however often it computes: every way back from some node needs more than {} at some step",
                 format_bytes(self.budget_bytes)
             )
         })

@@ -29,8 +29,14 @@ const QUICK: [&str; 8] = [
 /// Number of them, the first ones, that run on large graphs, where annealing alone takes long to
 /// get down to the budget.
 const FOR_LARGE: usize = 2;
+/// Nodes up to which the leanest sets are a start of a search: each of their stages computes all
+/// forward nodes again, so a move takes long on larger graphs.
+const LEAN_NODE_LIMIT: usize = 512;
 /// Nodes from which on annealing from the full sets takes long to get down to the budget.
 const SOUGHT_FROM: usize = 1_500;
+/// Cost of a schedule from such a search, as a multiple of computing every node once, up to which it
+/// is used: from more expensive ones annealing takes longer than from all tensors.
+const SOUGHT_COST: f64 = 4.0;
 /// Cost of a known schedule, as a multiple of computing every node once, up to which no search from
 /// a schedule that does not fit is started.
 const DECENT: f64 = 1.25;
@@ -69,8 +75,9 @@ pub(super) fn known(
     known
 }
 
-/// The schedules of quick baselines that fit. On large graphs, if no baseline fits at a decent
-/// cost, the results of a search from the one with the least peak are added.
+/// The schedules of quick baselines that fit. If no baseline fits, or on large graphs if no baseline
+/// fits at a decent cost, the results of a search from the one with the least peak are added. On
+/// smaller graphs the search also starts from the leanest sets and from all tensors.
 pub(crate) fn fitting_baselines(
     instance: &Instance,
     budget_bytes: u64,
@@ -106,8 +113,21 @@ pub(crate) fn fitting_baselines(
     let fits = |known: &KnownSchedule| known.replay.peak_bytes <= budget_bytes;
     let (mut known, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(fits);
     let decent = DECENT * instance.base_cost() as f64;
-    if n >= SOUGHT_FROM && known.iter().all(|k| k.replay.cost as f64 > decent) {
+    let is_large = n >= SOUGHT_FROM && known.iter().all(|k| k.replay.cost as f64 > decent);
+    if is_large || known.is_empty() {
         let nearest = others.iter().min_by_key(|k| k.replay.peak_bytes);
+        let nearest = nearest.map(|known| known.schedule.retained.clone());
+        let mut starts: Vec<StageRuns> = nearest.into_iter().collect();
+        if n < SOUGHT_FROM {
+            let lean = (n <= LEAN_NODE_LIMIT).then(|| leanest_sets(instance));
+            // If they fit, the budget is not near the least one.
+            let is_tight = |sets: &StageRuns| {
+                let schedule = schedule_of(instance, sets.clone());
+                fitting(instance, budget_bytes, schedule).is_none()
+            };
+            starts.extend(lean.filter(is_tight));
+            starts.push(CheckmateSchedule::checkpoint_all(instance).retained);
+        }
         let (sought, evicted) = watch.within(SEEK_SHARE, |patience| {
             // On smaller graphs it is among the quick ones.
             let has_turn = n > ALL_QUICK_UP_TO && n <= BITS_UP_TO;
@@ -117,26 +137,39 @@ pub(crate) fn fitting_baselines(
                     .flatten();
                 found.filter(fits)
             };
-            let sought = || sought(instance, budget_bytes, nearest?, watch, patience);
+            let sought = || sought(instance, budget_bytes, &starts, watch, patience);
             rayon::join(sought, evicted)
         });
-        known.extend(sought.into_iter().chain(evicted));
+        let most = SOUGHT_COST * instance.base_cost() as f64;
+        let is_used = |known: &KnownSchedule| is_large || known.replay.cost as f64 <= most;
+        known.extend(sought.into_iter().filter(is_used).chain(evicted));
     }
     known
 }
 
-/// A schedule that fits, found from one that nearly does.
+/// Sets that hold only gradients, from their computation to their last use. Each stage computes the
+/// forward nodes that it needs again, so their peak is near the largest working set.
+fn leanest_sets(instance: &Instance) -> StageRuns {
+    let mut retained = StageRuns::new(instance.len(), instance.len());
+    for id in instance.ids().filter(|id| instance.node(*id).is_backward()) {
+        if let Some(last) = instance.users(id).last() {
+            retained.fill(id.index(), id.index() + 1, last.index());
+        }
+    }
+    retained
+}
+
+/// A schedule that fits, found from sets that nearly do.
 fn sought(
     instance: &Instance,
     budget_bytes: u64,
-    from: &KnownSchedule,
+    starts: &[StageRuns],
     watch: &Watch<'_>,
     patience: Patience<'_>,
 ) -> Option<KnownSchedule> {
     let graph = CheckmateLandscape::new(instance, budget_bytes);
     let time = watch.left().map(|left| left.mul_f64(SEEK_SHARE));
-    let retained = &from.schedule.retained;
-    let found = seek(&graph, retained, SEED, time, &Waiter(patience))?;
+    let found = seek(&graph, starts, SEED, time, &Waiter(patience))?;
     let schedule = schedule_of(instance, found.retained);
     fitting(instance, budget_bytes, schedule)
 }

@@ -164,7 +164,7 @@ impl Problem for ClassProblem<'_> {
         let refuted = bound::has_no_way_back(&self.formulation.instance, self.budget_bytes);
         refuted.then(|| {
             format!(
-                "no plan fits, of this class or of another: every way back from the last node needs more than {} at some step",
+                "no plan fits, of this class or of another: every way back from some node needs more than {} at some step",
                 format_bytes(self.budget_bytes)
             )
         })

@@ -1,6 +1,8 @@
 //! Front door: from a plan to a plan that is no worse.
 
+use super::copies::improved;
 use super::graph::RunGraph;
+use crate::offload::CopyPhase;
 use remat_instances::instance::{Instance, Precedence};
 use remat_instances::plan::{Computation, Plan, PlanDocument};
 use remat_instances::simulate::{self, Replay, ReplayError};
@@ -40,14 +42,6 @@ pub enum ImproveError {
     /// The plan cannot be executed.
     #[error("the plan cannot be executed: {0}")]
     Replay(#[from] ReplayError),
-    /// The plan copies tensors to the host; an order of computations does not place copies.
-    #[error(
-        "statement {step} copies a tensor to the host, and the steps of such plans are not moved; give a plan without copies"
-    )]
-    Copies {
-        /// Position of the statement, from 0.
-        step: usize,
-    },
 }
 
 /// An improvement of a plan, to be run.
@@ -173,13 +167,10 @@ impl<'a> Improve<'a> {
     /// Improves.
     ///
     /// # Errors
-    /// [`ImproveError`] for a plan that cannot be executed, or that copies to the host.
+    /// [`ImproveError`] for a plan that cannot be executed.
     pub fn run(&self) -> Result<Improved, ImproveError> {
         let begun = Instant::now();
         let before = simulate::plan(self.instance, self.plan)?;
-        if let Some(step) = self.plan.first_copy() {
-            return Err(ImproveError::Copies { step });
-        }
         let mut work = Improvement {
             asked: self,
             begun,
@@ -189,26 +180,23 @@ impl<'a> Improve<'a> {
                 replay: before.clone(),
             },
             searches: self.tuning.drop_searches,
+            kept: before.computations,
         };
+        let budget = self.budget_bytes;
+        if self.plan.has_copies() {
+            work.move_statements();
+            return Ok(work.end(before));
+        }
         let trimmed = self.plan.optimised(self.instance)?;
         work.offer(trimmed);
-        let budget = self.budget_bytes;
         if budget.is_none_or(|budget| work.best.replay.peak_bytes > budget)
             && let Some(plan) = work.in_better_order(&work.best.plan, budget, self.tuning.states)
         {
             work.offer(plan);
         }
-        let computations = |replay: &Replay| replay.computations;
-        let kept = computations(&work.best.replay);
+        work.kept = work.best.replay.computations;
         work.drop_recomputations();
-        Ok(Improved {
-            dropped: kept.saturating_sub(computations(&work.best.replay)),
-            plan: work.best.plan,
-            replay: work.best.replay,
-            before,
-            budget_bytes: budget,
-            seconds: begun.elapsed().as_secs_f64(),
-        })
+        Ok(work.end(before))
     }
 }
 
@@ -225,13 +213,48 @@ struct Improvement<'a> {
     best: Replayed,
     /// Remaining searches for orders without a recomputation.
     searches: usize,
+    /// Computations of the plan before recomputations are removed.
+    kept: usize,
 }
 
 impl Improvement<'_> {
-    /// Bytes above the budget, cost, peak, compared in this order; less is better. Without a budget
-    /// the peak comes before the cost.
+    fn end(self, before: Replay) -> Improved {
+        Improved {
+            dropped: self.kept.saturating_sub(self.best.replay.computations),
+            plan: self.best.plan,
+            replay: self.best.replay,
+            before,
+            budget_bytes: self.asked.budget_bytes,
+            seconds: self.begun.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// Moves statements of a plan with copies.
+    fn move_statements(&mut self) {
+        let instance = self.asked.instance;
+        let host = instance.host_link().and_then(|link| link.host_memory_bytes);
+        let before = &self.best.replay;
+        let by_loss = instance.loss().is_some() && CopyPhase::Loss.admits(instance, before);
+        let host = host.map(|host| host.max(before.transfers.host_peak_bytes));
+        let rank = |replay: &Replay| {
+            let fits = host.is_none_or(|host| replay.transfers.host_peak_bytes <= host)
+                && (!by_loss || CopyPhase::Loss.admits(instance, replay));
+            match fits {
+                true => self.rank(replay),
+                false => [u64::MAX; 3],
+            }
+        };
+        let from = (self.best.plan.clone(), self.best.replay.clone());
+        let is_over = || self.is_over();
+        let (rules, seed) = (&self.rules, self.asked.seed);
+        let (plan, replay) = improved(instance, rules, from, &rank, seed, &is_over);
+        self.best = Replayed { plan, replay };
+    }
+
+    /// Bytes above the budget, makespan, peak, compared in this order; less is better. Without a
+    /// budget the peak comes before the makespan.
     fn rank(&self, replay: &Replay) -> [u64; 3] {
-        let (cost, peak) = (replay.cost, replay.peak_bytes);
+        let (cost, peak) = (replay.makespan, replay.peak_bytes);
         match self.asked.budget_bytes {
             Some(budget) => [peak.saturating_sub(budget), cost, peak],
             None => [0, peak, cost],

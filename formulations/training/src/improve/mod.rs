@@ -10,7 +10,9 @@
 //! |---|---|
 //! | `front` | [`Improve`] and [`Improved`] |
 //! | `graph` | the computations of a plan as operators |
+//! | `copies` | plans that copy to the host, statement by statement |
 
+mod copies;
 mod front;
 mod graph;
 

@@ -119,7 +119,9 @@ impl<'a> Reorder<'a> {
         let semantics = self.formulation.semantics();
         let rules = Precedence::of(&given, semantics);
         let any = any_plan_bound(&given, semantics, self.budget_bytes);
-        let is_open = any.is_ok() && !rules.is_total();
+        let forced = !semantics.chooses_implementations() && given.has_forced_order();
+        let is_forced = rules.is_total() || forced;
+        let is_open = any.is_ok() && !is_forced;
         let any_order_bound = any.map_or(0, |any| any.cost);
         let mut solve = Solving {
             asked: self,
@@ -136,6 +138,7 @@ impl<'a> Reorder<'a> {
                     given_cost: None,
                     orders: 1,
                     is_early: false,
+                    is_forced,
                 },
                 given,
                 outcome: Outcome::new(0),

@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `front`, `outcome` | [`Reorder`] and [`Reordered`] |
 //! | `early` | updates right behind what they read |
+//! | `copies` | [`ReorderCopies`]: the order together with copies to the host |
+//! | `all` | all orders of a small graph |
 //! | `walk` | the walk from order to order |
 //! | `moves` | neighbours of an order |
 //! | `peak` | initial orders |
@@ -17,7 +19,9 @@
 //! | `stages` | one listener for all solves |
 //! | `settings` | [`ReorderTuning`] |
 
+mod all;
 mod carry;
+mod copies;
 mod early;
 mod front;
 mod judge;
@@ -28,6 +32,7 @@ mod settings;
 mod stages;
 mod walk;
 
+pub use copies::{CopiesReordered, ReorderCopies};
 pub(crate) use early::early_updates;
 pub use front::Reorder;
 pub(crate) use front::inverse;

@@ -24,6 +24,8 @@ pub struct OrderChoice {
     /// True if the order is the given one with updates right behind what they read, without a
     /// search of orders.
     pub is_early: bool,
+    /// True if the graph allows no other order.
+    pub is_forced: bool,
 }
 
 impl OrderChoice {

@@ -1,27 +1,36 @@
 //! Copies, another order, addresses and starts of a solve: one place for all doors.
 
+use super::near::NearBudgets;
 use super::{AnyPlan, CopyChoice, FreePlans, Solution, Solve, idle};
 use crate::any::AnyFormulation;
 use crate::bound::any_plan_bound;
 use crate::in_flight::InFlight;
 use crate::offload::nodes::Offload;
 use crate::offload::{CopyPhase, Release};
-use crate::reorder::{OrderChoice, Reorder, STAGE_SCHEDULES_IN_THIS_ORDER, early_updates, inverse};
+use crate::reorder::{
+    OrderChoice, Reorder, ReorderCopies, STAGE_SCHEDULES_IN_THIS_ORDER, early_updates, inverse,
+};
 use crate::written::Written;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::plan::Plan;
+use remat_instances::plan::{Plan, PlanDocument};
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::Replay;
 use remat_memory::place::{
     PlacePlanError, PlaceSettings, PlacedPlan, check_alignment, place_plan_within,
 };
-use remat_search::{Effort, Listener, Settings, Solvable, SolveError, Status, ticking};
+use remat_search::{
+    Effort, Listener, Outcome, STAGE_SCHEDULES, Settings, Solvable, SolveError, Status, ticking,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Share of a time limit that is reserved for addresses, at its end.
 const ADDRESS_SHARE: f64 = 0.1;
+
+/// Time for which placing goes on past a time limit, at most as long as the limit, while the arena
+/// is above the budget and the peak is not.
+const ADDRESS_OVERTIME: Duration = Duration::from_secs(8);
 
 /// Share of a time limit in which a class is searched; free plans get the rest.
 const CLASS_SHARE: f64 = 0.7;
@@ -54,9 +63,6 @@ impl Extras {
                 because,
             })
         };
-        if self.copies.is_some() && self.reorder {
-            return together("reorder", "a plan that copies to the host keeps the order");
-        }
         if self.copies.is_some() && settings.prove && !formulation.proves_with_copies() {
             let because = "bounds of MONeT's program with copies have no proofs";
             return together("certificate", because);
@@ -204,19 +210,23 @@ fn search(
         let starts = starts.map(|start| start.statements(&instance));
         let mut starts: Vec<Plan> = starts.collect::<Result<_, _>>()?;
         starts.extend(asked.extras.statements(&instance)?);
+        if asked.extras.reorder {
+            let both = ReorderCopies::new(formulation, budget_bytes, phase)
+                .release(release)
+                .starts(&starts)
+                .settings(settings);
+            let answer = both.listener(asked.listener).run()?;
+            solution.take_copies(answer.plan, answer.outcome, answer.without_cost)?;
+            solution.order = Some(answer.choice);
+            return Ok(solution);
+        }
         let offload = Offload::new(formulation, budget_bytes)
             .phase(phase)
             .release(release)
             .starts(&starts)
             .settings(settings);
         let answer = offload.listener(asked.listener).run()?;
-        let written = answer.plan.zip(answer.outcome.replay.clone());
-        let written = written.map(|(document, replay)| Written { document, replay });
-        solution.plan = written.map(Written::within_budget).transpose()?;
-        solution.outcome = answer.outcome;
-        solution.copies = Some(CopyChoice {
-            without_cost: answer.without_cost,
-        });
+        solution.take_copies(answer.plan, answer.outcome, answer.without_cost)?;
         return Ok(solution);
     }
     let mut starts = asked.starts.clone();
@@ -258,8 +268,17 @@ fn search(
         time_limit: settings.time_limit.map(|limit| limit.mul_f64(own_share)),
         ..settings.clone()
     };
+    let near = NearBudgets {
+        formulation: &formulation,
+        budget_bytes,
+        settings: &own,
+        listener: asked.listener,
+    };
+    let plain_bytes = solution.plain.peak_bytes;
+    starts.extend(near.before(plain_bytes, &starts)?);
     (solution.outcome, solution.plan) =
         formulation.solve_and_write(budget_bytes, &starts, &own, asked.listener)?;
+    near.after(plain_bytes, (&mut solution.outcome, &mut solution.plan))?;
     if may_idle {
         let found = (&mut solution.outcome, &mut solution.plan);
         idle::improve(&formulation, budget_bytes, found, &settings, asked.listener)?;
@@ -293,7 +312,9 @@ impl Solution {
         let plan = plan.document.plan.renumbered(&inverse(&order));
         self.plan = Some(Written::of(&given, plan, budget)?.within_budget()?);
         self.outcome = outcome;
-        self.outcome.bound_scope = STAGE_SCHEDULES_IN_THIS_ORDER;
+        if self.outcome.bound_scope == STAGE_SCHEDULES {
+            self.outcome.bound_scope = STAGE_SCHEDULES_IN_THIS_ORDER;
+        }
         let any = any_plan_bound(&given, semantics, budget);
         self.order = Some(OrderChoice {
             instance: formulation.instance().clone(),
@@ -302,8 +323,24 @@ impl Solution {
             given_cost: None,
             orders: 1,
             is_early: true,
+            is_forced: false,
         });
         Ok(true)
+    }
+
+    /// Takes the answer of a solve with copies.
+    fn take_copies(
+        &mut self,
+        plan: Option<PlanDocument>,
+        outcome: Outcome,
+        without_cost: Option<u64>,
+    ) -> Result<(), SolveError> {
+        let written = plan.zip(outcome.replay.clone());
+        let written = written.map(|(document, replay)| Written { document, replay });
+        self.plan = written.map(Written::within_budget).transpose()?;
+        self.outcome = outcome;
+        self.copies = Some(CopyChoice { without_cost });
+        Ok(())
     }
 
     /// The best free plan within the budget, searched from the plan of the class in the rest of the
@@ -366,7 +403,33 @@ impl Solution {
         let plan = &plan.document.plan;
         let place = || place_plan_within(instance, plan, alignment, self.budget_bytes, &how);
         let placed = ticking(listen, &interrupt, place).map_err(SolveError::Thread)?;
-        self.take_addresses(placed);
+        let is_short = |placed: &PlacedPlan| {
+            placed.arena_bytes() > self.budget_bytes && placed.bound_bytes <= self.budget_bytes
+        };
+        let further = match &placed {
+            Ok(first) if is_short(first) && !listener.is_interrupted() => {
+                settings.time_limit.map(|limit| limit.min(ADDRESS_OVERTIME))
+            }
+            _ => None,
+        };
+        let Some(further) = further else {
+            self.take_addresses(placed);
+            return Ok(());
+        };
+        let how = PlaceSettings {
+            time_limit: Some(further),
+            ..how
+        };
+        let place = || place_plan_within(instance, plan, alignment, self.budget_bytes, &how);
+        let again = ticking(listen, &interrupt, place).map_err(SolveError::Thread)?;
+        let arena = |placed: &Result<PlacedPlan, _>| {
+            placed.as_ref().map_or(u64::MAX, PlacedPlan::arena_bytes)
+        };
+        let best = match arena(&again) < arena(&placed) {
+            true => again,
+            false => placed,
+        };
+        self.take_addresses(best);
         Ok(())
     }
 

@@ -12,11 +12,14 @@ const STRATEGY_LIMIT: Duration = Duration::from_secs(5);
 /// Halvings of the range of budgets without a proof; the rest is within 0.1% of the budget.
 const PROOF_STEPS: u32 = 10;
 /// Searches for a plan between the least known peak and the largest infeasible budget.
-const SEARCH_STEPS: u32 = 5;
+const SEARCH_STEPS: u32 = 8;
 /// A range of budgets that is not searched further, as a share of the budget.
 const RANGE: f64 = 0.005;
-/// Share of a time limit for all searches together.
-const SEARCH_SHARE: f64 = 0.25;
+/// Share of a time limit for all these searches together.
+const SEARCH_SHARE: f64 = 0.3;
+/// Share of a time limit for a first search close to the largest infeasible budget: for many networks
+/// plans fit down to it.
+const FLOOR_SHARE: f64 = 0.2;
 /// Time limit from which searches take their share if several micro-batches are in flight.
 const SEVERAL_LIMIT: Duration = Duration::from_secs(20);
 /// Gap at which a search ends: any plan will do.
@@ -89,13 +92,18 @@ impl LeastBudget {
         self.plan.as_ref().map(|(_, peak_bytes)| *peak_bytes)
     }
 
+    /// The largest budget in bytes that is proven to fit no plan; `None` without a proof.
+    pub fn infeasible_bytes(&self) -> Option<u64> {
+        self.bound_bytes.checked_sub(1)
+    }
+
     /// The budget to solve for, in bytes: the least known peak, or the bound if no plan is known.
     pub fn budget_bytes(&self) -> u64 {
         self.known_bytes().unwrap_or(self.bound_bytes)
     }
 
     /// Looks for plans with a smaller peak by solves at budgets between the bound and the least
-    /// known peak. They take at most a quarter of a time limit; without one their work is fixed.
+    /// known peak. They take at most half of a time limit; without one their work is fixed.
     ///
     /// # Errors
     /// [`SolveError`] of a solve.
@@ -110,13 +118,16 @@ impl LeastBudget {
             None => solvable.plain()?.peak_bytes,
         };
         let mut low = self.bound_bytes;
-        for _ in 0..SEARCH_STEPS {
+        for step in 0..=SEARCH_STEPS {
             let range = high.saturating_sub(low);
             if range as f64 <= RANGE * high as f64 || listener.is_interrupted() {
                 break;
             }
-            let middle = low + range / 2;
-            let outcome = any_plan(solvable, middle, settings, listener)?;
+            let (middle, share) = match step {
+                0 => (low + (RANGE / 2.0 * low as f64) as u64, FLOOR_SHARE),
+                _ => (low + range / 2, SEARCH_SHARE / f64::from(SEARCH_STEPS)),
+            };
+            let outcome = any_plan(solvable, middle, share, (settings, listener))?;
             if let Some((plan, replay)) = outcome.schedule.zip(outcome.replay) {
                 high = replay.peak_bytes;
                 self.plan = Some((plan, high));
@@ -145,15 +156,14 @@ fn bound(solvable: &AnySolvable, plain_bytes: u64) -> u64 {
     low
 }
 
-/// Searches a plan of any cost within a budget in bytes.
+/// Searches a plan of any cost within a budget in bytes, in a share of a time limit.
 fn any_plan(
     solvable: &AnySolvable,
     budget_bytes: u64,
-    settings: &Settings,
-    listener: &dyn Listener,
+    share: f64,
+    (settings, listener): (&Settings, &dyn Listener),
 ) -> Result<Outcome<AnyPlan>, SolveError> {
     let first = Asking::new(listener, u64::MAX);
-    let share = SEARCH_SHARE / f64::from(SEARCH_STEPS);
     let limit = settings.time_limit.map(|limit| limit.mul_f64(share));
     let settings = Settings {
         time_limit: limit,

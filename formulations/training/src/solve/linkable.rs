@@ -1,16 +1,18 @@
 //! Formulations with and without a link to the host, as one type.
 
 use crate::any::AnyFormulation;
+use crate::bound::any_plan_bound;
 use crate::in_flight::InFlight;
 use crate::offload::CopyPhase;
 use crate::offload::nodes::Linked;
+use crate::reorder::{OrderChoice, Reorder, ReorderCopies};
 use crate::written::{Planned, Written, planned};
 use remat_instances::Semantics;
 use remat_instances::instance::{HostLink, Instance};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::Schedule;
-use remat_instances::simulate::{Replay, ReplayError};
-use remat_search::{Listener, Outcome, Settings, Solvable, SolveError};
+use remat_instances::simulate::{self, Replay, ReplayError};
+use remat_search::{ALL_PLANS, Listener, Outcome, Settings, Solvable, SolveError, relative_gap};
 use std::sync::Arc;
 
 /// A formulation whose schedules compute alone, or one whose plans may copy to the host.
@@ -39,6 +41,8 @@ pub enum AnySolvable {
     Formulation(AnyFormulation),
     /// Computations and copies.
     Linked(Linked),
+    /// One of these in any order of first computations.
+    Reordered(Box<AnySolvable>),
 }
 
 impl AnySolvable {
@@ -52,9 +56,19 @@ impl AnySolvable {
         }
     }
 
+    /// The same, and the order of first computations is chosen.
+    #[must_use]
+    pub fn reordered(self) -> Self {
+        match self {
+            AnySolvable::Reordered(_) => self,
+            given => AnySolvable::Reordered(Box::new(given)),
+        }
+    }
+
     /// The formulation of the computations.
     pub fn formulation(&self) -> &AnyFormulation {
         match self {
+            AnySolvable::Reordered(given) => given.formulation(),
             AnySolvable::Formulation(formulation) => formulation,
             AnySolvable::Linked(linked) => linked.formulation(),
         }
@@ -73,7 +87,11 @@ impl AnySolvable {
 
     /// Returns whether plans may copy to the host.
     pub fn is_linked(&self) -> bool {
-        matches!(self, AnySolvable::Linked(_))
+        match self {
+            AnySolvable::Formulation(_) => false,
+            AnySolvable::Linked(_) => true,
+            AnySolvable::Reordered(given) => given.is_linked(),
+        }
     }
 
     /// Reason why no plan fits a budget in bytes, if it is known without a search.
@@ -81,6 +99,15 @@ impl AnySolvable {
         match self {
             AnySolvable::Formulation(formulation) => formulation.too_small(budget_bytes),
             AnySolvable::Linked(linked) => linked.too_small(budget_bytes),
+            AnySolvable::Reordered(given) => match &**given {
+                AnySolvable::Formulation(formulation) => {
+                    let (instance, semantics) = (formulation.instance(), formulation.semantics());
+                    let any = any_plan_bound(instance, semantics, budget_bytes);
+                    any.err().map(|small| small.to_string())
+                }
+                // One computation alone is too large in any order.
+                linked => linked.too_small(budget_bytes),
+            },
         }
     }
 }
@@ -119,10 +146,8 @@ impl Solvable for AnySolvable {
                     .starts(&own)
                     .settings(settings.clone());
                 let (outcome, written) = several.listener(listener).run()?;
-                let plan = written.map(|written| AnyPlan::Statements(written.document.plan));
-                let mut outcome = outcome.map(AnyPlan::Schedule);
-                outcome.schedule = plan;
-                Ok(outcome)
+                let plan = written.map(|written| written.document.plan);
+                Ok(of_statements(outcome, plan))
             }
             AnySolvable::Formulation(formulation) => {
                 let own: Vec<Schedule> = starts
@@ -133,6 +158,38 @@ impl Solvable for AnySolvable {
                 let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
                 Ok(outcome.map(AnyPlan::Schedule))
             }
+            AnySolvable::Reordered(given) => {
+                let (formulation, own_settings) = (self.formulation().clone(), settings);
+                let settings = settings.clone();
+                match &**given {
+                    AnySolvable::Linked(linked) => {
+                        let own = starts.iter().map(|start| start.statements(self.instance()));
+                        let own: Vec<Plan> = own.collect::<Result<_, _>>()?;
+                        let both = ReorderCopies::new(formulation, budget_bytes, linked.phase())
+                            .starts(&own)
+                            .settings(settings);
+                        let answer = both.listener(listener).run()?;
+                        let plan = answer.plan.map(|document| document.plan);
+                        let mut outcome = of_statements(answer.outcome, plan);
+                        widen(&mut outcome, &answer.choice, (own_settings, listener));
+                        Ok(outcome)
+                    }
+                    _ => {
+                        let own = starts.iter().filter_map(AnyPlan::schedule).cloned();
+                        let own: Vec<Schedule> = own.collect();
+                        let alone = Reorder::new(formulation, budget_bytes)
+                            .starts(&own)
+                            .settings(settings);
+                        let answer = alone.listener(listener).run()?;
+                        let mut outcome = answer.outcome;
+                        outcome.replay = answer.plan.as_ref().map(|plan| plan.replay.clone());
+                        let plan = answer.plan.map(|written| written.document.plan);
+                        let mut outcome = of_statements(outcome, plan);
+                        widen(&mut outcome, &answer.choice, (own_settings, listener));
+                        Ok(outcome)
+                    }
+                }
+            }
             AnySolvable::Linked(linked) => {
                 let instance = self.instance();
                 let own = starts.iter().map(|start| start.statements(instance));
@@ -142,6 +199,28 @@ impl Solvable for AnySolvable {
             }
         }
     }
+}
+
+/// Replaces a bound for one order by the bound over all orders, unless no other order is allowed:
+/// bounds of different budgets are compared.
+fn widen(
+    outcome: &mut Outcome<AnyPlan>,
+    choice: &OrderChoice,
+    (settings, listener): (&Settings, &dyn Listener),
+) {
+    if outcome.bound_scope == ALL_PLANS || choice.is_forced {
+        return;
+    }
+    outcome.cover_all_plans(choice.any_order_bound);
+    outcome.gap = outcome.cost().map(|cost| relative_gap(cost, outcome.bound));
+    outcome.settle(settings.gap, listener.is_interrupted());
+}
+
+/// The outcome of a solve whose plan is statements.
+fn of_statements(outcome: Outcome, plan: Option<Plan>) -> Outcome<AnyPlan> {
+    let mut outcome = outcome.map(AnyPlan::Schedule);
+    outcome.schedule = plan.map(AnyPlan::Statements);
+    outcome
 }
 
 /// The schedule of a formulation, or the statements of a plan, which may copy to the host.
@@ -167,6 +246,17 @@ impl AnyPlan {
         match self {
             AnyPlan::Schedule(schedule) => schedule.semantics(),
             AnyPlan::Statements(plan) => plan.semantics,
+        }
+    }
+
+    /// The replay of the plan on its instance.
+    ///
+    /// # Errors
+    /// [`ReplayError`] for a plan that cannot be executed.
+    pub fn replay(&self, instance: &Instance) -> Result<Replay, ReplayError> {
+        match self {
+            AnyPlan::Schedule(schedule) => schedule.replay(instance),
+            AnyPlan::Statements(plan) => simulate::plan(instance, plan),
         }
     }
 

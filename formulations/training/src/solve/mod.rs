@@ -3,6 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `front`, `extras` | [`Solve`]: the request, and the searches that it needs |
+//! | `near` | short runs for slightly less memory, near the least budget |
 //! | `solution` | [`Solution`]: the one answer |
 //! | `frontier` | [`Frontier`]: one budget after another |
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
@@ -19,6 +20,7 @@ mod frontier;
 mod idle;
 mod least;
 mod linkable;
+mod near;
 mod rows;
 mod solution;
 

@@ -22,21 +22,25 @@ const COLD: f64 = 0.01;
 /// Random streams of these runs begin here.
 const FIRST_STREAM: u64 = 1 << 52;
 
-/// The cheapest sets found that fit, from sets that nearly do. Runs over the whole graph raise the
-/// weight of excess at a steady rate. With `time` they take that long, and the answer depends on
-/// the speed of the machine. `None` if no sets that fit were found.
+/// The cheapest sets found that fit, from sets that nearly do. Runs over the whole graph, at least
+/// one from each start, raise the weight of excess at a steady rate. With `time` they take that
+/// long together, and the answer depends on the speed of the machine. `None` if no sets that fit
+/// were found.
 pub fn seek(
     graph: &CheckmateLandscape,
-    retained: &StageRuns,
+    starts: &[StageRuns],
     seed: u64,
     time: Option<Duration>,
     observer: &dyn Observer,
 ) -> Option<Found<StageRuns>> {
     let whole = Whole { graph };
+    let threads = rayon::current_num_threads();
     let lanes = match time {
-        Some(_) => LANES.min(rayon::current_num_threads()),
-        None => LANES,
+        Some(_) => starts.len().max(LANES.min(threads)),
+        None => starts.len().max(LANES),
     };
+    let waves = lanes.div_ceil(threads) as u32;
+    let time = time.map(|time| time / waves);
     let run = |lane: usize| {
         let random = Xoshiro256::new(seed, FIRST_STREAM + lane as u64);
         let run = ChainSettings {
@@ -50,7 +54,8 @@ pub fn seek(
             time,
             seek: Some(SEEK_FROM),
         };
-        whole.anneal(retained, random, run, observer)
+        let start = starts.get(lane % starts.len().max(1))?;
+        whole.anneal(start, random, run, observer)
     };
     let found: Vec<_> = (0..lanes).into_par_iter().map(run).collect();
     found.into_iter().flatten().min_by_key(|found| found.cost)
@@ -170,7 +175,8 @@ mod tests {
         let graph = CheckmateLandscape::new(&instance, budget);
         let found = [1, 3].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let work = || seek(&graph, &all.retained, 1, None, &()).unwrap();
+            let starts = std::slice::from_ref(&all.retained);
+            let work = || seek(&graph, starts, 1, None, &()).unwrap();
             pool.unwrap().install(work)
         });
         assert_eq!(found[0].retained, found[1].retained);
@@ -180,6 +186,7 @@ mod tests {
         assert_eq!(replay.cost, found.cost);
         assert!(replay.peak_bytes <= budget && replay.cost < 2 * instance.base_cost());
         let none = CheckmateLandscape::new(&instance, 1);
-        assert!(seek(&none, &all.retained, 1, None, &()).is_none());
+        let starts = std::slice::from_ref(&all.retained);
+        assert!(seek(&none, starts, 1, None, &()).is_none());
     }
 }
