@@ -53,7 +53,7 @@ pub const GATHER_RULES: [GatherRule; 4] = [
 ];
 
 /// Shares of the memory for weights that the recomputations leave free.
-const SHARES: [f64; 8] = [0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 0.75, 1.0];
+const SHARES: [f64; 5] = [0.0, 0.06, 0.25, 0.5, 1.0];
 
 /// The fastest plan of each rule within a budget in bytes, in the order of [`GATHER_RULES`]; `None`
 /// if no plan of a rule fits.
