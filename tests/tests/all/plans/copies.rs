@@ -327,8 +327,9 @@ fn memory_between_computations_is_told_apart() {
 #[test]
 fn statements_of_plans_with_copies_are_moved() {
     let plan = plan_of(steps());
-    let before = simulate::plan(&three(), &plan).unwrap();
-    let improve = Improve::new(&three(), &plan).budget(before.peak_bytes);
+    let instance = three();
+    let before = simulate::plan(&instance, &plan).unwrap();
+    let improve = Improve::new(&instance, &plan).budget(before.peak_bytes);
     let better = improve.run().unwrap();
     assert!(better.replay.makespan <= before.makespan);
     assert!(better.replay.peak_bytes <= before.peak_bytes);
