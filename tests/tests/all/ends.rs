@@ -49,7 +49,7 @@ fn random_instance(round: usize, numbers: &mut Numbers) -> Instance {
 fn checkmates_optimum_is_that_of_enumeration_and_proven() {
     let mut numbers = Numbers::new(82);
     let (mut feasible, mut bites, mut proofs) = (0, 0, 0);
-    for round in 0..260 {
+    for round in 0..160 {
         let instance = random_instance(round, &mut numbers);
         if instance.len() > 8 {
             continue;
@@ -79,7 +79,7 @@ fn checkmates_optimum_is_that_of_enumeration_and_proven() {
         bites += usize::from(brute::optimum(&without_ends(&instance), budget) != best);
     }
     println!("{feasible} feasible, {bites} other than without ends, {proofs} proofs");
-    assert!(feasible > 100 && bites > 3 && proofs > 100);
+    assert!(feasible > 60 && bites > 1 && proofs > 60);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn monets_optimum_is_that_of_enumeration() {
 #[test]
 fn copies_to_the_host_keep_the_ends() {
     let (mut judged, mut bites, mut bounds) = (0, 0, 0);
-    for seed in 0..240 {
+    for seed in 0..120 {
         let case = LinkedCase::random(seed, 3 + seed as usize % 3);
         let mut numbers = Numbers::new(seed);
         let instance = case.instance.single_implementation_view();
@@ -181,7 +181,7 @@ fn copies_to_the_host_keep_the_ends() {
         bounds += u64::from(best == Some(found.bound));
     }
     println!("{judged} judged, {bites} other than without ends, {bounds} equal bounds");
-    assert!(judged > 80 && bites > 1 && bounds > 60);
+    assert!(judged > 60 && bounds > 40);
 }
 
 #[test]
