@@ -366,6 +366,7 @@ pub fn frontier(
                 status: place.status,
                 bound: place.bound,
                 bound_scope: place.bound_scope.into(),
+                wider: None,
                 seconds: place.seconds,
                 nodes: None,
                 lp_iterations: None,
