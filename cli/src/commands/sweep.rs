@@ -470,8 +470,7 @@ pub(super) struct SweepJson<'a> {
     plain_peak_bytes: u64,
     #[serde(flatten)]
     search: SearchJson,
-    /// Least budget; absent unless the first budget is `least`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Least budget; null unless the first budget is `least`.
     least_budget: Option<LeastBudgetJson>,
     /// Points of the frontier, one for each budget.
     points: Vec<JsonPoint<'a>>,

@@ -282,6 +282,8 @@ fn search(
     if may_idle {
         let found = (&mut solution.outcome, &mut solution.plan);
         idle::improve(&formulation, budget_bytes, found, &settings, asked.listener)?;
+        let begun = settings.begun.unwrap_or_else(Instant::now);
+        solution.outcome.seconds = begun.elapsed().as_secs_f64();
     }
     if formulation.class().is_some() {
         solution.free = solution.free_plans(&settings, asked.listener)?;
