@@ -17,6 +17,7 @@ pub mod pipeline;
 pub mod place;
 pub mod plan_memory;
 pub mod schema;
+mod shards;
 pub mod show;
 mod show_memory;
 mod show_pipeline;

@@ -6,14 +6,14 @@ use remat_formulations::AnyFormulation;
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::improve::Improve;
 use remat_formulations::offload::interval::{LinkGraph, ProofLimits, prove, tree_proof};
-use remat_formulations::reorder::{Reorder, ReorderTuning, STAGE_SCHEDULES_IN_THIS_ORDER};
+use remat_formulations::reorder::{Reorder, ReorderTuning};
 use remat_formulations::{Budget, Solve};
 use remat_instances::instance::{CostUnit, InstanceData, Node, Precedence};
 use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, StageRuns};
 use remat_instances::simulate::{self, ReplayError, StepFault};
 use remat_instances::{Instance, NodeId, Semantics};
-use remat_search::{Effort, Settings, Status};
+use remat_search::{Effort, PLANS_IN_THIS_ORDER, Settings, Status};
 use remat_solver::mip::{SolveStatus, Solver};
 use remat_tests::ends::{with_ends, without_ends};
 use remat_tests::graphs::{
@@ -262,7 +262,7 @@ fn updates_at_the_end_of_a_step_come_early_by_default() {
     assert!(replay.peak_bytes <= solution.budget_bytes());
     let overhead = replay.cost as f64 / late.base_cost() as f64 - 1.0;
     assert!(overhead <= 0.12, "{overhead}");
-    assert_eq!(solution.bound_scope, STAGE_SCHEDULES_IN_THIS_ORDER);
+    assert_eq!(solution.bound_scope, PLANS_IN_THIS_ORDER);
     assert!(solution.order().is_some_and(|order| order.is_early));
     let given = solve().given_order().run().unwrap();
     assert!(given.order().is_none() && given.cost() > solution.cost());

@@ -9,6 +9,7 @@ use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate::{self, Replay};
 use remat_search::anneal::{Found, Observer};
 use remat_search::{Patience, Watch};
+use std::time::Duration;
 
 /// Nodes up to which all quick baselines take well under a second.
 const ALL_QUICK_UP_TO: usize = 2_000;
@@ -34,6 +35,9 @@ const FOR_LARGE: usize = 2;
 const LEAN_NODE_LIMIT: usize = 512;
 /// Nodes from which on annealing from the full sets takes long to get down to the budget.
 const SOUGHT_FROM: usize = 1_500;
+/// Limit on the time of such a search, for each node of a smaller graph: the relaxation may show
+/// meanwhile that nothing fits.
+const SEEK_TIME_PER_NODE: Duration = Duration::from_millis(20);
 /// Cost of a schedule from such a search, as a multiple of computing every node once, up to which it
 /// is used: from more expensive ones annealing takes longer than from all tensors.
 const SOUGHT_COST: f64 = 4.0;
@@ -168,7 +172,13 @@ fn sought(
     patience: Patience<'_>,
 ) -> Option<KnownSchedule> {
     let graph = CheckmateLandscape::new(instance, budget_bytes);
-    let time = watch.left().map(|left| left.mul_f64(SEEK_SHARE));
+    let time = watch.left().map(|left| {
+        let share = left.mul_f64(SEEK_SHARE);
+        match instance.len() < SOUGHT_FROM {
+            true => share.min(SEEK_TIME_PER_NODE * instance.len() as u32),
+            false => share,
+        }
+    });
     let found = seek(&graph, starts, SEED, time, &Waiter(patience))?;
     let schedule = schedule_of(instance, found.retained);
     fitting(instance, budget_bytes, schedule)
