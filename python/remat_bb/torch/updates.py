@@ -30,7 +30,7 @@ from .cost import Costs, Roofline
 from .instance import UPDATE
 from .optimizer_states import OptimizerMemory, optimizer_memory
 from .partition import Call, Joint, storage_bytes
-from .stand_ins import optimizer_of
+from .stand_ins import StandIns, optimizer_of
 
 if TYPE_CHECKING:
     from .planner import Settings
@@ -163,7 +163,8 @@ class Updates:
             shapes = [torch.empty(tensor.shape, device="meta") for tensor in trained]
             made = optimizer
             if not isinstance(optimizer, torch.optim.Optimizer):
-                made = optimizer_of(optimizer, [torch.nn.Parameter(s) for s in shapes], None)
+                parameters: list[torch.Tensor] = [torch.nn.Parameter(s) for s in shapes]
+                made = optimizer_of(optimizer, parameters, StandIns(None, None))
         _check_groups(made)
         self._template: torch.optim.Optimizer = made
         self._insert(joint)
