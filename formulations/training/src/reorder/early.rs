@@ -118,8 +118,8 @@ mod tests {
             Node::loss("loss", need(&[1]), 1, 1),
             Node::backward("db", None, need(&[1, 2]), 1, 4),
             Node::backward("da", None, need(&[3]), 1, 4),
-            Node::backward("wb", None, need(&[0, 3]), 1, 8),
-            Node::backward("wa", None, need(&[4]), 1, 8),
+            Node::backward("wb", None, need(&[0, 3]), 1, 20),
+            Node::backward("wa", None, need(&[4]), 1, 20),
             update("update b", 5, &[1, 4]),
             update("update a", 6, &[0]),
         ];
