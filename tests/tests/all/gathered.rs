@@ -231,9 +231,9 @@ fn scatters_are_waited_for() {
         let plan = Plan::of_first_implementations(&instance, steps);
         simulate::plan(&instance, &plan)
     };
-    let begin = vec![allocate(r, g), compute(g, r)];
-    let end = vec![allocate(s, f), compute(f, s)];
-    let with = |middle: &[Step], last: &[Step]| [&begin[..], middle, &end, last].concat();
+    let begin = [allocate(r, g), compute(g, r)];
+    let end = [allocate(s, f), compute(f, s)];
+    let with = |middle: &[Step], last: &[Step]| [&begin[..], middle, &end[..], last].concat();
     // The gradient leaves from 2 to 8, f runs from 2 to 5.
     let late = replay(with(&[scatter], &[])).unwrap();
     assert_eq!((late.makespan, late.peak_bytes), (8, 9));
