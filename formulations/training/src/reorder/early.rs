@@ -3,13 +3,13 @@
 //! An update makes no output and has no reader. It is *early* if it runs directly behind its last
 //! input. The nodes that it alone reads, such as a weight gradient, go with it, so no memory is
 //! left behind them. An order with early updates is taken only if its peak without recomputation is
-//! no higher.
+//! lower.
 
 use remat_instances::Semantics;
 use remat_instances::instance::{Instance, NodeId, Precedence};
 
 /// The order with early updates: node `k` of it is the given node `order[k]`. `None` if it is the
-/// given order, or if its peak without recomputation is above `peak_bytes`, the given order's.
+/// given order, or if its peak without recomputation is not below `peak_bytes`, the given order's.
 pub(crate) fn early_updates(
     instance: &Instance,
     semantics: Semantics,
@@ -29,13 +29,16 @@ pub(crate) fn early_updates(
     }
     let other = instance.reordered(&order).ok()?;
     let peak = other.plain_replay(semantics).ok()?.peak_bytes;
-    (peak <= peak_bytes).then_some(order)
+    (peak < peak_bytes).then_some(order)
 }
 
 /// Returns whether a node of the backward pass runs once, without an output or a reader.
 fn is_update(instance: &Instance, id: NodeId) -> bool {
     let node = instance.node(id);
+    // A node without cost only marks a place, such as the end of the step.
+    let takes_time = node.run_cost(false) > 0;
     let is_free = node.once && node.is_backward() && node.output_bytes == 0 && !node.result;
+    let is_free = is_free && takes_time;
     is_free && instance.users(id).is_empty() && !instance.needs(id).is_empty()
 }
 
