@@ -118,7 +118,8 @@ pub struct SolveJson<'a> {
     /// computations in the order of the instance, with `--reorder` in the order of the answer),
     /// `stage-schedules` (the same, and each node at most once between two first computations),
     /// `stage-schedules-in-this-order` (the same in the order found), `stage-schedules-with-copies`
-    /// (with `--offload`), `stage-schedules-with-gathers` (with gathered weights or scattered gradients),
+    /// (with `--offload`), `stage-schedules-with-gathers` (with gathered weights or scattered
+    /// gradients),
     /// `stage-schedules-with-continuous-copies` (with `--offload-release continuous`),
     /// `plans-of-class-tags`, `-regions`, `-blocks` or `-names` (with `--plan-class`).
     bound_scope: &'a str,

@@ -1,12 +1,26 @@
 //! The network of a command whose weights are sharded over devices.
 
-use crate::arguments::{Options, ShardsOption};
+use crate::arguments::{Options, PipelineShape, ShardsOption};
 use crate::failure::Failure;
 use crate::source::zoo_text;
 use remat_instances::instance::{HostLink, LinkChoice};
 use std::path::{Path, PathBuf};
 
 impl ShardsOption {
+    /// Checks that a link between devices has devices: shards, or the stages of a pipeline.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a link without either.
+    pub fn check_link(&self, pipeline: &PipelineShape) -> Result<(), Failure> {
+        match pipeline.link.is_some() && self.shards.is_none() && !pipeline.is_asked() {
+            false => Ok(()),
+            true => Err(Failure::Usage {
+                problem: "--link without devices to link".into(),
+                remedy: "add --shards or --stages; --offload is the link to host memory".into(),
+            }),
+        }
+    }
+
     /// The source with its shards; sets the link between devices among the options.
     ///
     /// # Errors

@@ -35,16 +35,9 @@ type SweepPoint = FrontierPoint<AnyPlan>;
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let mut arguments = arguments.clone();
-    if arguments.pipeline.link.is_some()
-        && arguments.shards.shards.is_none()
-        && !arguments.pipeline.is_asked()
-    {
-        return Err(Failure::Usage {
-            problem: "--link without devices to link".into(),
-            remedy: "add --shards or --stages; --offload is the link to host memory".into(),
-        });
-    }
-    let (shards, link) = (&arguments.shards, arguments.pipeline.link.as_ref());
+    let (shards, pipeline) = (&arguments.shards, &arguments.pipeline);
+    shards.check_link(pipeline)?;
+    let link = pipeline.link.as_ref();
     arguments.instance = shards.applied(&arguments.instance, link, &mut arguments.options)?;
     let arguments = &arguments;
     if arguments.pipeline.is_asked() {

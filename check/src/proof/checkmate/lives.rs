@@ -17,7 +17,8 @@ pub struct LifeExclusions {
 }
 
 impl LifeExclusions {
-    /// Excludes starts behind the last stage in which a node may be computed again, and those that the rules of a class forbid.
+    /// Excludes starts behind the last stage in which a node may be computed again, and those that
+    /// the rules of a class forbid.
     pub fn none(graph: &Graph) -> Self {
         let len = graph.len();
         let may_start = |node: usize, stage: usize| {

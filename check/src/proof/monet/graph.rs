@@ -200,8 +200,8 @@ impl Graph {
     }
 
     /// Returns whether a node may be computed in a stage in a way. After stage 0 it must be
-    /// recomputable then. Its charges must fit beside the tensors that every choice of the backward node
-    /// reads: these are stored or held from their turns on.
+    /// recomputable then. Its charges must fit beside the tensors that every choice of the backward
+    /// node reads: these are stored or held from their turns on.
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
         if stage > self.again_until[node as usize] {
             return false;

@@ -55,7 +55,6 @@ pub struct ReorderCopies<'a> {
     release: Release,
     settings: Settings,
     starts: &'a [Plan],
-    tuning: ReorderTuning,
     listener: &'a dyn Listener,
 }
 
@@ -82,7 +81,6 @@ impl<'a> ReorderCopies<'a> {
             release: Release::AtOnce,
             settings: Settings::default(),
             starts: &[],
-            tuning: ReorderTuning::default(),
             listener: &(),
         }
     }
@@ -100,11 +98,6 @@ impl<'a> ReorderCopies<'a> {
     /// The same with plans to start from; plans that do not fit are ignored.
     pub fn starts(self, starts: &'a [Plan]) -> Self {
         ReorderCopies { starts, ..self }
-    }
-
-    /// The same with other tuning.
-    pub fn tuning(self, tuning: ReorderTuning) -> Self {
-        ReorderCopies { tuning, ..self }
     }
 
     /// The same with a listener that follows the solve and may end it.
@@ -237,7 +230,6 @@ impl Solving<'_> {
         let quiet = Unheard(asked.listener);
         let found = Reorder::new(asked.formulation.clone(), asked.budget_bytes)
             .settings(settings)
-            .tuning(asked.tuning.clone())
             .listener(&quiet)
             .run()?;
         if let Some(plan) = found.plan {
@@ -264,7 +256,7 @@ impl Solving<'_> {
     /// Walks from the best order to neighbours that are no worse; where there is none, makes some
     /// moves away from it.
     fn walk(&mut self) -> Result<(), SolveError> {
-        let tuning = &self.asked.tuning;
+        let tuning = ReorderTuning::default();
         let rules = self.rules;
         let neighbours = Neighbours::new(rules);
         let mut random = Xoshiro256::new(self.settings.seed, u64::MAX);

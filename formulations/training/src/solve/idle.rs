@@ -47,8 +47,8 @@ pub(super) fn may_pay(
         && (least..tight).contains(&budget_bytes)
 }
 
-/// Searches the graph with an idle stage before each backward node, or before each node, in the time that is left, and
-/// takes a cheaper plan.
+/// Searches the graph with an idle stage before each backward node, or before each node, in the time
+/// that is left, and takes a cheaper plan.
 pub(super) fn improve(
     formulation: &AnyFormulation,
     budget_bytes: u64,

@@ -132,18 +132,14 @@ impl IntervalPoint {
 
     /// Recomputations.
     fn made(&self) -> impl Iterator<Item = CoverMoment> {
-        let intervals = self.intervals.iter();
-        let starts = intervals.filter(|(c, _)| c.is_recomputed());
-        let mut starts: Vec<(u32, u32, f64)> = starts.map(|(c, x)| (c.start, c.node, *x)).collect();
-        starts.sort_by_key(|s| (s.0, s.1));
-        let same = |a: &(u32, u32, f64), b: &(u32, u32, f64)| (a.0, a.1) == (b.0, b.1);
-        let moment = |starts: &[(u32, u32, f64)]| CoverMoment {
-            stage: starts[0].0,
-            node: starts[0].1,
-            made: Some(starts.iter().map(|s| s.2).sum()),
-        };
-        let moments: Vec<CoverMoment> = starts.chunk_by(same).map(moment).collect();
-        moments.into_iter().filter(|m| m.made >= Some(MADE))
+        let mut made = self.recomputations();
+        made.sort_by_key(|&(node, stage, _)| (stage, node));
+        let often = made.into_iter().filter(|made| made.2 >= MADE);
+        often.map(|(node, stage, made)| CoverMoment {
+            stage,
+            node,
+            made: Some(made),
+        })
     }
 }
 

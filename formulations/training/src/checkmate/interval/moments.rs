@@ -114,35 +114,27 @@ impl IntervalPoint {
         }
         let beside = self.waiting_bytes(graph, gauge);
         let mut found: Vec<(f64, Around)> = Vec::new();
-        for range in &tensors {
-            let own = &self.intervals[range.clone()];
-            for starts in own.chunk_by(|a, b| a.0.start == b.0.start) {
-                let (node, stage) = (starts[0].0.node, starts[0].0.start);
-                if stage == node {
-                    continue;
+        for (node, stage, made) in self.recomputations() {
+            let mut load = beside + whole[stage as usize];
+            load += measure.working_again[node as usize] as f64 * made;
+            let mut with = Vec::new();
+            for &j in &graph.needs[node as usize] {
+                let there = self.intervals[tensors[j as usize].clone()].iter();
+                let there = there.filter(|(d, _)| d.covers(graph, stage, node));
+                let more = made - there.map(|d| d.1).sum::<f64>();
+                if more > 0.0 {
+                    load += measure.bytes[j as usize] as f64 * more;
+                    with.push(j);
                 }
-                let made: f64 = starts.iter().map(|s| s.1).sum();
-                let mut load = beside + whole[stage as usize];
-                load += measure.working_again[node as usize] as f64 * made;
-                let mut with = Vec::new();
-                for &j in &graph.needs[node as usize] {
-                    let there = self.intervals[tensors[j as usize].clone()].iter();
-                    let there = there.filter(|(d, _)| d.covers(graph, stage, node));
-                    let more = made - there.map(|d| d.1).sum::<f64>();
-                    if more > 0.0 {
-                        load += measure.bytes[j as usize] as f64 * more;
-                        with.push(j);
-                    }
-                }
-                if load > limit_bytes {
-                    let row = Around {
-                        gauge,
-                        stage,
-                        node,
-                        with,
-                    };
-                    found.push((load, row));
-                }
+            }
+            if load > limit_bytes {
+                let row = Around {
+                    gauge,
+                    stage,
+                    node,
+                    with,
+                };
+                found.push((load, row));
             }
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));

@@ -59,45 +59,44 @@ impl IntervalPoint {
     pub fn violated_inputs(&self, graph: &CheckmateGraph, tolerance: f64) -> Vec<Row> {
         let tensors = self.by_tensor(graph);
         let mut found = Vec::new();
-        for range in &tensors {
-            let own = &self.intervals[range.clone()];
-            for starts in own.chunk_by(|a, b| a.0.start == b.0.start) {
-                let c = starts[0].0;
-                if !c.is_recomputed() {
-                    continue;
+        for (node, stage, made) in self.recomputations() {
+            if let Some(parent) = graph.parent[node as usize] {
+                let own = self.intervals[tensors[parent as usize].clone()].iter();
+                let stages = graph.parent_from(parent, stage)..=stage;
+                let with = own.filter(|(d, _)| d.is_recomputed() && stages.contains(&d.start));
+                if with.map(|d| d.1).sum::<f64>() < made - tolerance {
+                    found.push(Row::Parent { stage, node });
                 }
-                let made: f64 = starts.iter().map(|s| s.1).sum();
-                if let Some(parent) = graph.parent[c.node as usize] {
-                    let own = self.intervals[tensors[parent as usize].clone()].iter();
-                    let stages = graph.parent_from(parent, c.start)..=c.start;
-                    let with = own.filter(|(d, _)| d.is_recomputed() && stages.contains(&d.start));
-                    if with.map(|d| d.1).sum::<f64>() < made - tolerance {
-                        found.push(Row::Parent {
-                            stage: c.start,
-                            node: c.node,
-                        });
-                    }
-                }
-                for &j in &graph.needs[c.node as usize] {
-                    let there: f64 = self.intervals[tensors[j as usize].clone()]
-                        .iter()
-                        .filter(|(d, _)| match graph.has_moments() {
-                            true => d.start <= c.start && c.start <= d.end,
-                            false => d.covers(graph, c.start, c.node),
-                        })
-                        .map(|d| d.1)
-                        .sum();
-                    if there < made - tolerance {
-                        found.push(Row::Input {
-                            stage: c.start,
-                            node: c.node,
-                            input: j,
-                        });
-                    }
+            }
+            for &input in &graph.needs[node as usize] {
+                let there: f64 = self.intervals[tensors[input as usize].clone()]
+                    .iter()
+                    .filter(|(d, _)| match graph.has_moments() {
+                        true => (d.start..=d.end).contains(&stage),
+                        false => d.covers(graph, stage, node),
+                    })
+                    .map(|d| d.1)
+                    .sum();
+                if there < made - tolerance {
+                    found.push(Row::Input { stage, node, input });
                 }
             }
         }
         found
+    }
+
+    /// Recomputations as (node, stage, how often), by node and stage.
+    pub(super) fn recomputations(&self) -> Vec<(u32, u32, f64)> {
+        let same = |a: &(Interval, f64), b: &(Interval, f64)| {
+            (a.0.node, a.0.start) == (b.0.node, b.0.start)
+        };
+        let groups = self.intervals.chunk_by(same);
+        let again = groups.filter(|group| group[0].0.is_recomputed());
+        let made = again.map(|group| {
+            let first = group[0].0;
+            (first.node, first.start, group.iter().map(|c| c.1).sum())
+        });
+        made.collect()
     }
 
     /// Bytes of other micro-batches that wait, by a gauge.
