@@ -27,6 +27,7 @@ from .planner import Planned, Planner, Settings
 from .report import Report
 from .retained import widen
 from .rewrite import Rewritten, rewrite
+from .updates import with_optimizer
 
 
 class Fused:
@@ -255,7 +256,8 @@ class FusionPlanner(Planner):
         fused = Fused(joint)
         costs = FusedCosts(base, fused)
         gradients = self._accumulated(joint)
-        states = self._optimizer_memory(joint, gradients)
+        # Updates in the backward pass exclude Inductor, so the costs stay.
+        _, states = with_optimizer(self.settings, joint, gradients.places, base)
         fixed = joint.input_bytes() + self._extra_bytes(joint, states) + gradients.counted
         instance = _native.Instance(document(fused, costs, fixed, name_of(base), copying))
         if self.stop == "instance":
