@@ -347,6 +347,23 @@ class Plan:
             InvalidArgument: for an alignment that is not a power of two.
         """
 
+    def prices(
+        self, *, budget: Budget | None = None, time_limit: Duration | None = None
+    ) -> list[tuple[int, float]]:
+        """Prices of memory: ``(index into order, cost of a byte)``, in ``cost_unit``, those above 0.
+
+        A price is the rate at which the bound of a relaxation falls if this moment alone gets more
+        memory (a dual of the program's memory rows). Their sum is the rate for all moments
+        together. Moments without a price have memory to spare.
+
+        Args:
+            budget: By default that of the plan, or else its peak.
+            time_limit: Time for the relaxation, 10 s by default.
+
+        Raises:
+            InvalidArgument: the program does not apply to the instance.
+        """
+
     def addresses_svg(self) -> str:
         """Addresses over the step, as SVG text.
 

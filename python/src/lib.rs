@@ -9,7 +9,7 @@
 //! | [`numbers`] | numbers from arguments, and the errors of invalid ones |
 //! | [`relay`] | work beside the interpreter: signals, progress and the end of a solve |
 //! | [`solving`] | from an instance and a budget to a plan |
-//! | [`plan`] | plans, solved or read |
+//! | [`plan`], [`prices`] | plans, solved or read; prices of memory |
 //! | [`frontier`] | one budget after another |
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
@@ -43,6 +43,7 @@ pub mod numbers;
 pub mod pickled;
 mod pickled_plan;
 mod plan;
+mod prices;
 pub mod program;
 pub mod relay;
 pub mod solving;

@@ -34,7 +34,7 @@ pub use outcome::{
     relative_gap,
 };
 pub use patience::Patience;
-pub use proof::BoundProof;
+pub use proof::{BoundProof, BytePrice};
 pub use settings::{Effort, Scope, Settings};
 pub use ticker::{StopOnPanic, ticking};
 pub use watch::Watch;

@@ -2,9 +2,41 @@
 //! the solver: the same for every program whose columns are stretches of lives, or trips.
 
 use remat_instances::instance::{Instance, NodeId};
-use remat_search::BoundProof;
-use remat_solver::price::{Branch, Program, TreeProof};
+use remat_search::{BoundProof, BytePrice};
+use remat_solver::price::{Branch, Program, ProvenNode, TreeProof};
+use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// The moment whose memory a row limits.
+pub(crate) struct Limited {
+    /// Number of the node whose first computation ends the stage.
+    pub stage: u32,
+    /// Number of the node whose turn it is.
+    pub node: u32,
+    /// Growth of the right side for a byte more of memory. A row that counts whole tensors grows in
+    /// proportion.
+    pub growth: f64,
+}
+
+impl Limited {
+    /// A row whose right side is in bytes.
+    pub fn by_bytes(stage: u32, node: u32) -> Limited {
+        Limited {
+            stage,
+            node,
+            growth: 1.0,
+        }
+    }
+
+    /// A row that lets tensors weigh at most `most` in `room` bytes.
+    pub fn by_weights(stage: u32, node: u32, most: u32, room: i64) -> Limited {
+        Limited {
+            stage,
+            node,
+            growth: f64::from(most) / room.max(1) as f64,
+        }
+    }
+}
 
 /// A program that the proof checker knows: its rows and quantities have words.
 pub(crate) trait Proven: Program {
@@ -27,6 +59,8 @@ pub(crate) trait Proven: Program {
     fn is_left_out(&self, _: &Self::Row) -> bool {
         false
     }
+    /// The moment whose memory a row limits; `None` for other rows.
+    fn limited(&self, row: &Self::Row) -> Option<Limited>;
     /// Writes a row.
     fn write_row(&self, row: &Self::Row, text: &mut String);
     /// Writes the quantity of a branching.
@@ -105,7 +139,33 @@ pub(crate) fn of_tree<P: Proven>(
             let _ = writeln!(text, "{row} {}", multiplier.abs());
         }
     }
-    BoundProof::new(text, bound)
+    BoundProof::new(text, bound).with_prices(byte_prices(program, tree))
+}
+
+/// Prices of memory at the root: duals of memory rows, and of cuts made from them.
+fn byte_prices<P: Proven>(program: &P, tree: &TreeProof<P>) -> Vec<BytePrice> {
+    // The root may come again with duals that prove more.
+    let is_root = |node: &ProvenNode<P::Quantity>| match &node.above {
+        None => true,
+        Some((above, branch)) => *above == 0 && branch.is_none(),
+    };
+    let roots = tree.nodes.iter().filter(|node| is_root(node));
+    let Some(root) = roots.max_by_key(|node| node.bound) else {
+        return Vec::new();
+    };
+    let mut prices: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    for (row, dual) in &root.duals {
+        if let Some(at) = program.limited(&tree.rows[*row as usize]) {
+            *prices.entry((at.stage, at.node)).or_default() += dual.abs() * at.growth;
+        }
+    }
+    let prices = prices.into_iter().filter(|price| price.1 > 0.0);
+    let price = |((stage, node), per_byte)| BytePrice {
+        stage: NodeId(stage),
+        node: NodeId(node),
+        per_byte,
+    };
+    prices.map(price).collect()
 }
 
 /// The first lines, up to the claim.

@@ -21,6 +21,7 @@ mod idle;
 mod least;
 mod linkable;
 mod near;
+mod prices;
 mod rows;
 mod solution;
 
@@ -30,4 +31,5 @@ pub use front::Solve;
 pub use frontier::{Frontier, FrontierPoint};
 pub use least::LeastBudget;
 pub use linkable::{AnyPlan, AnySolvable};
+pub use prices::{MomentPrice, byte_prices};
 pub use solution::{CopyChoice, FreePlans, Solution};

@@ -2,7 +2,7 @@
 
 use super::{CheckmateGraph, Quantity, Row};
 use crate::life::multipliers;
-use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
+use crate::life::proof::{self, Limited, Proven, write_branch, write_list, write_pairs};
 use remat_instances::Instance;
 use remat_search::{ALL_PLANS, BoundProof, PLANS_IN_THIS_ORDER};
 use remat_solver::price::TreeProof;
@@ -35,6 +35,20 @@ impl Proven for CheckmateGraph {
         }
         if let Some(rules) = &self.rules {
             let _ = writeln!(text, "class {}", rules.class());
+        }
+    }
+
+    fn limited(&self, row: &Row) -> Option<Limited> {
+        match row {
+            Row::Memory { stage, node, .. } => Some(Limited::by_bytes(*stage, *node)),
+            Row::Around(at) => Some(Limited::by_bytes(at.stage, at.node)),
+            Row::PathMemory(cut) => Some(Limited::by_bytes(cut.path.reader, cut.path.source())),
+            Row::Cover(at) => {
+                let room = self.capacity as i64;
+                Some(Limited::by_weights(at.stage, at.node, at.cover.most, room))
+            }
+            Row::Need { .. } | Row::Input { .. } | Row::Parent { .. } => None,
+            Row::Path(_) | Row::Class(_) | Row::Branch(_) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The proof format of MONeT's rows and quantities.
 
 use super::{Derivation, MonetGraph, PathCut, Quantity, Row, RowKind};
-use crate::life::proof::{self, Proven, write_branch, write_list, write_pairs};
+use crate::life::proof::{self, Limited, Proven, write_branch, write_list, write_pairs};
 use crate::life::{Which, multipliers};
 use remat_instances::Instance;
 use remat_search::BoundProof;
@@ -27,6 +27,10 @@ impl Proven for MonetGraph {
 
     fn is_left_out(&self, row: &Row) -> bool {
         matches!(row.kind, RowKind::First | RowKind::Choose)
+    }
+
+    fn limited(&self, row: &Row) -> Option<Limited> {
+        self.limited_by(&row.derivation)
     }
 
     fn write_row(&self, row: &Row, text: &mut String) {
@@ -64,6 +68,46 @@ impl MonetGraph {
     /// The implementation that a choice of a stage runs.
     fn implementation(&self, stage: u32, way: u32) -> u16 {
         self.choices[stage as usize][way as usize].implementation
+    }
+
+    /// The moment whose memory a row limits. Backward nodes are numbered behind the loss, which
+    /// begins stage 0.
+    fn limited_by(&self, derivation: &Derivation) -> Option<Limited> {
+        let loss = self.columns as u32 - 1;
+        let end = |stage: u32, node: u32| match stage {
+            0 => node,
+            _ => loss + stage,
+        };
+        let of_path = |cut: &PathCut| Limited::by_bytes(end(cut.reader, cut.source), cut.source);
+        match derivation {
+            Derivation::Memory { stage, node, .. } => {
+                Some(Limited::by_bytes(end(*stage, *node), *node))
+            }
+            Derivation::Backward { stage } => Some(Limited::by_bytes(loss + stage, loss + stage)),
+            Derivation::PathMemory { cut, .. } | Derivation::Either { cut, .. } => {
+                Some(of_path(cut))
+            }
+            Derivation::Cover { moment, cover, .. } => {
+                let (stage, last) = (moment.stage, loss + moment.stage);
+                let room = match moment.node {
+                    Some(_) => self.room[stage as usize],
+                    None => self.backward_room[stage as usize],
+                };
+                let node = moment.node.unwrap_or(last);
+                Some(Limited::by_weights(
+                    end(stage, node),
+                    node,
+                    cover.most,
+                    room,
+                ))
+            }
+            Derivation::PathCover { cut, cover, .. } => {
+                let (last, room) = (end(cut.reader, cut.source), self.room[cut.reader as usize]);
+                Some(Limited::by_weights(last, cut.source, cover.most, room))
+            }
+            Derivation::Rounded { of, .. } => self.limited_by(of),
+            _ => None,
+        }
     }
 
     /// Writes a row that is rounded by a unit; 0 if it is not rounded.

@@ -1,7 +1,7 @@
 //! Text of proofs: rows and quantities of the form with copies.
 
 use super::{Lane, LinkGraph, LinkQuantity, LinkRow, bound};
-use crate::life::proof::{self, Proven};
+use crate::life::proof::{self, Limited, Proven};
 use remat_instances::Instance;
 use remat_instances::instance::{HostLink, NodeId};
 use remat_search::BoundProof;
@@ -111,6 +111,15 @@ impl Proven for LinkGraph {
     fn write_terms(&self, instance: &Instance, text: &mut String) {
         write_link(instance, self.loss.is_some(), text);
         let _ = writeln!(text, "unit {}", self.unit);
+    }
+
+    fn limited(&self, row: &LinkRow) -> Option<Limited> {
+        let LinkRow::Base(row) = row else {
+            return None;
+        };
+        let at = self.graph.limited(row)?;
+        let growth = at.growth * self.unit as f64;
+        Some(Limited { growth, ..at })
     }
 
     fn write_row(&self, row: &LinkRow, text: &mut String) {
