@@ -350,7 +350,7 @@ class Plan:
     def prices(
         self, *, budget: Budget | None = None, time_limit: Duration | None = None
     ) -> list[tuple[int, float]]:
-        """Prices of memory: ``(index into order, cost of a byte)``, in ``cost_unit``, those above 0.
+        """Prices of memory: ``(index into order, cost of a byte)``, in ``cost_unit``, above 0.
 
         A price is the rate at which the bound of a relaxation falls if this moment alone gets more
         memory (a dual of the program's memory rows). Their sum is the rate for all moments

@@ -1,6 +1,7 @@
 """Prices of memory at the moments of a plan."""
 
 import pytest
+
 import remat_bb
 
 
