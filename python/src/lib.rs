@@ -45,6 +45,7 @@ mod pickled_plan;
 mod plan;
 pub mod program;
 pub mod relay;
+mod report;
 pub mod solving;
 pub mod trouble;
 

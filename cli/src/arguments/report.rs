@@ -17,9 +17,10 @@ The step without recomputation is added for comparison. The replay has the last 
 #[command(after_long_help = "\
 Examples:
   remat-bb report zoo:resnet50 plan.json --html report.html
+  remat-bb sweep zoo:resnet50 --budgets 40%..60%:5 --plans plans --json > sweep.json
   remat-bb report zoo:resnet50 plans/*.json --log sweep.json --html frontier.html
   remat-bb report zoo:gpt2 pipeline.json --html pipeline.html
-  remat-bb report graph.json memory-plan.json --html arena.html
+  remat-bb report lives.csv --html lives.html
 
 `remat-bb schema report` describes the object that --json prints.")]
 pub struct ReportArguments {

@@ -8,12 +8,12 @@ use crate::files::{self, Files, input_name};
 use crate::source;
 use remat_instances::Instance;
 use remat_instances::replayed::Replayed;
-use remat_instances::simulate;
 use remat_report::counted;
 use remat_report::html::{Document, Findings, PipelineSource, PlanBound, PlanSource, page};
 use remat_report::results::{self, VERSION};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Writes the page, and says what is on it.
@@ -132,20 +132,27 @@ fn plans(
             )
         }
     };
-    let fault = |e| source::replay_failure(&file, e);
-    let plain = view.without_recomputation(semantics);
-    let plain = plain.and_then(|plain| plain.plan(&view)).map_err(fault)?;
-    let plain_replay = simulate::plan(&view, &plain).map_err(fault)?;
+    let plain = source::plain_replay(&view, semantics)?;
     let budget = |recorded: Option<u64>| match &arguments.budget {
-        Some(text) => source::budget(text, plain_replay.peak_bytes).map(Some),
+        Some(text) => source::budget(text, plain.peak_bytes).map(Some),
         None => Ok(recorded),
+    };
+    // Files go by their names without folders, unless two of them have the same.
+    let short = |name: &str| {
+        let file = Path::new(name).file_name();
+        file.map_or_else(|| name.to_owned(), |f| f.to_string_lossy().into_owned())
+    };
+    let shorts: BTreeSet<String> = found.iter().map(|(name, _)| short(name)).collect();
+    let names = |name: &str| match shorts.len() == found.len() {
+        true => short(name),
+        false => name.to_owned(),
     };
     let mut document = Document::new(instance.name(), instance.cost_unit());
     for (name, found) in &found {
         let budget_bytes = budget(found.budget_bytes)?;
         let bound = budget_bytes.and_then(|bytes| findings.bound(bytes));
         let source = PlanSource {
-            name: name.clone(),
+            name: names(name),
             instance: &found.instance,
             plan: &found.plan,
             replay: &found.replay,
@@ -161,18 +168,8 @@ fn plans(
         let added = document.add(instance.name(), &source);
         added.map_err(|e| source::replay_failure(name, e))?;
     }
-    let source = PlanSource {
-        name: "without recomputation".into(),
-        instance: &view,
-        plan: &plain,
-        replay: &plain_replay,
-        addresses: None,
-        budget_bytes: budget(None)?,
-        bound: None,
-        prices: None,
-        is_plain: true,
-    };
-    document.add(instance.name(), &source).map_err(fault)?;
+    let added = document.add_plain(instance.name(), &view, semantics, budget(None)?);
+    added.map_err(|e| source::replay_failure(&file, e))?;
     Ok(document)
 }
 

@@ -37,7 +37,7 @@ function paintAddresses() {
   mapPlot.cursor(bottom);
   mapPlot.axis(bottom);
   byId("addresses-note").textContent =
-    `Arena of ${bytesText(top)} for a peak of ${bytesText(plan.peak)}: ${percentText(top / Math.max(plan.peak, 1) - 1, 3)}. Click a box to see the step that fills it.`;
+    `Arena of ${bytesText(top)} for a largest load of ${bytesText(plan.addressed)}: ${percentText(top / plan.addressed - 1, 3)}. Click a box to see the step that fills it.`;
 }
 
 /** Boxes of the pieces in the visible range. */

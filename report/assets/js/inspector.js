@@ -1,8 +1,5 @@
 // The selected step: what runs, why, and the tensors in memory with the cost of dropping them.
 
-/** Most closures of recomputations that are searched at once; larger tensors come first. */
-const MOST_CLOSURES = 3000;
-
 let liveTable = null;
 
 function paintInspector() {
@@ -95,40 +92,37 @@ function memorySplit(plan, at) {
     })));
 }
 
-/** Rows of the live pieces, with costs of dropping those that nobody reads now. */
+/** Rows of the live pieces. The cost of dropping one is searched when it is first shown. */
 function liveRows(plan, at) {
   const live = plan.liveAt(at);
   const isGraph = plan.graph.word === "node";
   const costs = isGraph && new DropCosts(plan, at);
   const isCompute = plan.kind[at] === KIND.compute;
   const needs = isGraph && isCompute ? new Set(plan.graph.ways[plan.node[at]][plan.way[at]][2]) : new Set();
-  return live.map((own, k) => {
+  return live.map((own) => {
     const node = plan.pieceNode[own.piece];
-    const row = { ...own, drop: -1, why: "" };
+    const row = { ...own, why: "" };
+    row.drop = () => (row.known ??= costs.of(node));
     row.next = plan.nextRead(own.piece, at + 1);
     if (!isGraph || plan.pieceKind[own.piece] !== 1 || node < 0) row.why = "–";
     else if (isCompute && node === plan.node[at]) row.why = "made now";
     else if (needs.has(node)) row.why = "read now";
     else if (plan.filled[own.piece] > at) row.why = "arrives";
     else if (row.next < 0) row.why = "not read again";
-    else if (k < MOST_CLOSURES) {
-      const { cost, count } = costs.of(node);
-      Object.assign(row, { drop: cost, runs: count });
-    }
     return row;
   });
 }
 
 function dropCell(row) {
   if (row.why) return element("span", { class: "soft" }, row.why);
-  if (row.drop < 0) return element("span", { class: "soft" }, "?");
-  if (row.drop === Infinity) return element("span", { class: "soft", title: "it, or an input, may not be computed again" }, "must stay");
-  return element("span", { title: counted(row.runs, "computation") }, costText(row.drop));
+  const { cost, count } = row.drop();
+  if (cost === Infinity) return element("span", { class: "soft", title: "it, or an input, may not be computed again" }, "must stay");
+  return element("span", { title: counted(count, "computation") }, costText(cost));
 }
 
 function fillLive(plan, at, host) {
   const rows = liveRows(plan, at);
-  const sortKey = (row) => (row.why ? -1 : row.drop);
+  const sortKey = (row) => (row.why ? -1 : row.drop().cost);
   const nextTitle = (row) => (row.next < 0 ? "" : `step ${row.next}: ${plan.label(row.next)}`);
   const before = liveTable?.sorted && { title: liveTable.sorted.title, isDown: liveTable.isDown };
   const columns = [

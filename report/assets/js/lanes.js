@@ -25,6 +25,12 @@ function paintLanes() {
   const bottom = laneTop(lanes.length) - 4;
   lanesPlot.height = bottom + 24;
   if (!lanesPlot.start() || !plan.count) return;
+  lanesPlot.background(() => paintAllLanes(plan, lanes, bottom));
+  lanesPlot.clipped(() => paintChosen(plan, lanes));
+  lanesPlot.cursor(bottom);
+}
+
+function paintAllLanes(plan, lanes, bottom) {
   lanes.forEach((lane, k) => {
     const top = laneTop(k);
     lanesPlot.text(lane.name, LEFT - 8, top + LANE / 2, { align: "right", most: LEFT - 8 });
@@ -38,7 +44,6 @@ function paintLanes() {
     });
     paintArrows(plan, lanes);
   });
-  lanesPlot.cursor(bottom);
   lanesPlot.axis(bottom);
 }
 
@@ -107,13 +112,15 @@ class Boxes {
   draw(name, plan) {
     const { context } = lanesPlot;
     for (const box of this.list) {
-      const width = Math.max(box.right - box.left, 1);
+      // Whole pixels: neighbours neither overlap nor leave gaps.
+      const left = Math.floor(box.left);
+      const width = Math.max(Math.floor(box.right) - left, 1);
       context.fillStyle = box.colour;
-      context.fillRect(box.left, this.top, width > 3 ? width - 1 : width, LANE);
+      context.fillRect(left, this.top, width > 3 ? width - 1 : width, LANE);
       if (width > 34) {
-        const left = Math.max(box.left, LEFT);
-        const shown = Math.min(box.right, lanesPlot.width - RIGHT) - left;
-        lanesPlot.text(name(box.of, plan), left + shown / 2, this.top + LANE / 2 + 1, {
+        const start = Math.max(left, LEFT);
+        const shown = Math.min(left + width, lanesPlot.width - RIGHT) - start;
+        lanesPlot.text(name(box.of, plan), start + shown / 2, this.top + LANE / 2 + 1, {
           align: "center", most: shown - 8, colour: colours.isDark ? "#0b0f14" : readable(box.colour),
         });
       }
@@ -136,20 +143,31 @@ function paintArrows(plan, lanes) {
     if (plan.again[at] && plan.reader[at] >= 0) sources.push(at);
   }
   if (sources.length <= MOST_ARROWS) for (const at of sources) arrow(plan, at, again, 0.4, 1);
+  if (plan.copies.node.length > MOST_ARROWS) return;
+  plan.copies.node.forEach((_, k) => copyArrow(plan, lanes, k, 0.4, 1));
+}
+
+/** Arrows of the selected step: from the copies that it waits for, and to the steps that need it. */
+function paintChosen(plan, lanes) {
+  const again = lanes.findIndex((lane) => lane.kind === "again");
   const chosen = [view.selected, ...causes(plan, view.selected)];
   for (const at of chosen) {
     if (plan.again[at] || plan.kind[at] === KIND.prefetch || plan.kind[at] === KIND.gather) arrow(plan, at, again, 1, 2);
   }
   plan.copies.node.forEach((_, k) => {
-    const kind = plan.copies.kind[k];
-    const reader = plan.copies.reader[k];
-    if ((kind === 1 || kind === 2) && reader >= 0 && (plan.copies.node.length <= MOST_ARROWS || reader === view.selected)) {
-      const lane = lanes.findIndex((one) => one.kind === kind);
-      const [, right] = copyEnds(plan, k);
-      curve(right, laneTop(lane), lanesPlot.across(view.left(plan, reader)), laneTop(0) + LANE,
-        reader === view.selected ? 1 : 0.4, reader === view.selected ? 2 : 1);
-    }
+    if (plan.copies.reader[k] === view.selected) copyArrow(plan, lanes, k, 1, 2);
   });
+}
+
+function copyArrow(plan, lanes, k, strength, width) {
+  const kind = plan.copies.kind[k];
+  const reader = plan.copies.reader[k];
+  if ((kind !== 1 && kind !== 2) || reader < 0) return;
+  const lane = lanes.findIndex((one) => one.kind === kind);
+  const [, right] = copyEnds(plan, k);
+  const to = lanesPlot.across(view.left(plan, reader));
+  if (Math.max(right, to) < LEFT || Math.min(right, to) > lanesPlot.width) return;
+  curve(right, laneTop(lane), to, laneTop(0) + LANE, strength, width);
 }
 
 function arrow(plan, at, again, strength, width) {

@@ -103,17 +103,20 @@ let stepTable = null;
 function makeSteps() {
   const plan = () => view.model;
   const duration = (at) => plan().end[at] - plan().begin[at];
-  stepTable = new LongTable(byId("step-list"), "Steps of the plan", [
+  const columns = [
     { title: "step", class: "number narrow", cell: (at) => String(at) },
     { title: "", class: "mark", cell: (at) => swatch(plan().colour(at)) },
     { title: "name", class: "wide name", cell: (at) => element("span", { title: plan().label(at) }, plan().label(at)) },
     { title: "", class: "narrow", cell: (at) => (plan().again[at] ? element("span", { class: "badge" }, "again") : "") },
     { title: "operator", class: "medium name", cell: (at) => plan().graph.operators[plan().node[at]] },
-    { title: "begin", class: "number", cell: (at) => costText(plan().begin[at]), key: (at) => at },
-    { title: "takes", class: "number", cell: (at) => costText(duration(at)), key: duration },
-    { title: "memory", class: "number", cell: (at) => bytesText(plan().bytes[at]), key: (at) => plan().bytes[at] },
+    !isOrder() && { title: "begin", class: "number roomy", cell: (at) => costText(plan().begin[at]), key: (at) => at },
+    !isOrder() && { title: "takes", class: "number", cell: (at) => costText(duration(at)), key: duration },
+    { title: "memory", class: "number roomy", cell: (at) => bytesText(plan().bytes[at]), key: (at) => plan().bytes[at] },
     { title: "", class: "gauge", cell: (at) => gauge(plan().bytes[at] / Math.max(plan().peak, 1)) },
-  ], { pick: (at) => view.select(at), isMarked: (at) => at === view.selected });
+  ];
+  stepTable = new LongTable(byId("step-list"), "Steps of the plan", columns.filter(Boolean), {
+    pick: (at) => view.select(at), isMarked: (at) => at === view.selected,
+  });
   byId("which").replaceChildren(...FILTERS.map(([name], k) => element("option", { value: k }, name)));
   byId("which").addEventListener("change", fillSteps);
   byId("find").addEventListener("input", fillSteps);

@@ -37,6 +37,11 @@ function byteUnit(bytes) {
 function paintStack() {
   const plan = view.model;
   if (!stackPlot.start() || !plan.count) return;
+  stackPlot.background(() => paintMemory(plan));
+  stackPlot.cursor(stackPlot.height - 24);
+}
+
+function paintMemory(plan) {
   const { context, height } = stackPlot;
   const other = view.hidden.size ? null : view.other;
   const budget = view.hidden.size ? null : plan.budget;
@@ -58,7 +63,6 @@ function paintStack() {
     peakMark(plan, y);
   });
   if (base) label(`the axis begins at ${bytesText(base)}`, LEFT + 8, bottom - 10, "left", colours.soft);
-  stackPlot.cursor(bottom);
   stackPlot.axis(bottom);
   const words = `Memory over the step of ${plan.name}: peak ${bytesText(plan.peak)} at ${plan.label(plan.peakMoment)}`;
   stackPlot.canvas.setAttribute("aria-label", words);
@@ -72,15 +76,14 @@ function bands(plan, list, y) {
   plan.stack.forEach((band, k) => {
     if (view.hidden.has(k) || !plan.usedClasses[k]) return;
     context.fillStyle = colours.classes[k];
-    context.beginPath();
     for (let c = 0; c < list.at.length; c++) {
       const bytes = band[list.at[c]];
       if (bytes <= 0) continue;
       const [low, high] = [y(floor[c]), y(floor[c] + bytes)];
       floor[c] += bytes;
-      context.rect(list.left[c], high, Math.max(list.right[c] - list.left[c], 0.5) + 0.3, low - high);
+      const left = Math.floor(list.left[c]);
+      context.fillRect(left, high, Math.max(Math.floor(list.right[c]) - left, 1), low - high);
     }
-    context.fill();
   });
 }
 
@@ -179,6 +182,11 @@ function paintPrices() {
   const { prices } = plan.json;
   byId("prices-plot").hidden = !prices?.length;
   if (!prices?.length || !pricePlot.start()) return;
+  pricePlot.background(() => paintPriceBars(prices, plan));
+  pricePlot.cursor(pricePlot.height - 8);
+}
+
+function paintPriceBars(prices, plan) {
   const { context, height } = pricePlot;
   const most = Math.max(...prices.map(([, , price]) => price), Number.MIN_VALUE) * HUNDRED_MB;
   const bottom = height - 8;
@@ -199,7 +207,6 @@ function paintPrices() {
     }
     context.fill();
   });
-  pricePlot.cursor(bottom);
   const sum = marginal(plan);
   pricePlot.canvas.setAttribute("aria-label", `Prices of memory; 100 MB more save about ${costText(sum.saved)}`);
 }
@@ -208,8 +215,15 @@ function paintPrices() {
 function paintOverview() {
   const plan = view.model;
   if (!overviewPlot.start() || !plan.count) return;
-  const { context, height, inner } = overviewPlot;
+  const { height, inner } = overviewPlot;
   const span = view.span();
+  overviewPlot.background(() => paintWhole(plan, span));
+  const mark = LEFT + ((view.left(plan, view.selected) + view.right(plan, view.selected)) / 2 / span) * inner;
+  overviewPlot.line(mark, 2, mark, height - 2, colours.mark);
+}
+
+function paintWhole(plan, span) {
+  const { context, height, inner } = overviewPlot;
   const across = (x) => LEFT + (x / span) * inner;
   const steps = Math.min(inner, plan.count * 4);
   const y = (bytes) => height - 4 - (bytes / (plan.peak * 1.1)) * (height - 8);
@@ -236,8 +250,6 @@ function paintOverview() {
   context.strokeStyle = colours.accent;
   context.lineWidth = 1.5;
   context.strokeRect(left, 2, Math.max(right - left, 2), height - 4);
-  const mark = across((view.left(plan, view.selected) + view.right(plan, view.selected)) / 2);
-  overviewPlot.line(mark, 2, mark, height - 2, colours.mark);
   overviewPlot.text("whole step", LEFT - 8, height / 2, { align: "right" });
 }
 

@@ -64,7 +64,7 @@ class PlanModel {
     for (let at = 0; at < this.count; at++) {
       if (this.kind[at] !== KIND.compute) continue;
       const node = this.node[at];
-      if (seen[node]) {
+      if (seen[node] && this.graph.word !== "moment") {
         this.again[at] = 1;
         this.recomputations++;
         this.recomputedCost += this.end[at] - this.begin[at];
@@ -147,8 +147,12 @@ class PlanModel {
     return next !== undefined && next < this.pieceEnd[piece] ? next : -1;
   }
 
-  get isTimed() {
-    return DATA.unit.nanoseconds !== null;
+  /** Peak of the memory that has addresses: without other micro-batches, and without resident
+   * memory of orders. */
+  get addressed() {
+    const isOutside = (piece) => this.pieceKind[piece] === 3 || this.offset[piece] === undefined;
+    const outside = this.pieceBytes.reduce((sum, bytes, piece) => (isOutside(piece) ? sum + bytes : sum), 0);
+    return Math.max(this.peak - outside, 1);
   }
 
   /** Overhead over the step without recomputation, as a fraction. */

@@ -21,7 +21,8 @@ function paintPlans() {
       element("label", { class: "slider" }, "Plan ",
         element("input", { id: "plan", type: "range", min: 0, max: subject.json.length - 1, step: 1, value: view.plan,
           "aria-valuetext": own.name, on: { input: (e) => view.show(view.subject, Number(e.target.value)) } })),
-      element("output", { class: "plan-name name", title: own.name }, own.name),
+      element("output", { class: "plan-name name", title: own.name }, own.name,
+        own.budget_bytes === null ? "" : element("span", { class: "note" }, ` budget ${bytesText(own.budget_bytes)}`)),
       element("label", {}, "Compare with ", element("select", { id: "compare", on: { change: (e) => compareWith(Number(e.target.value)) } },
         element("option", { value: -1 }, "no other plan"),
         subject.json.map((plan, k) => element("option", { value: k, selected: k === view.compare, disabled: k === view.plan }, plan.name)))),
@@ -71,8 +72,8 @@ function paintCards() {
     cards.push(card("Proven gap", `${(gap * 100).toFixed(2)}%`, `bound ${costText(json.bound.cost)}`));
   }
   if (json.arena_bytes !== null) {
-    const lost = json.arena_bytes / Math.max(plan.peak, 1) - 1;
-    cards.push(card("Arena", bytesText(json.arena_bytes), Math.abs(lost) < 5e-5 ? "as small as the peak" : `${percentText(lost)} over the peak`));
+    const lost = json.arena_bytes / plan.addressed - 1;
+    cards.push(card("Arena", bytesText(json.arena_bytes), Math.abs(lost) < 5e-5 ? "as small as can be" : `${percentText(lost)} over the largest load`));
   }
   byId("cards").replaceChildren(...cards);
   byId("subtitle").textContent = [

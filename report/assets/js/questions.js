@@ -108,7 +108,7 @@ function why(plan, at) {
     const over = kept - plan.budget;
     words.push(over > 0
       ? `, ${bytesText(over)} above the budget.`
-      : `, which is within the budget: other tensors took its place elsewhere, or its recomputation is cheap.`);
+      : ", which is within the budget: this tensor alone could have stayed.");
   } else {
     words.push(".");
   }

@@ -18,6 +18,7 @@ const view = {
   painters: [],
   listeners: { plan: [], selection: [] },
   isDue: false,
+  isMoved: false,
 
   get model() {
     return SUBJECTS[this.subject].model(this.plan);
@@ -50,6 +51,8 @@ const view = {
     this.isDue = true;
     requestAnimationFrame(() => {
       this.isDue = false;
+      if (this.isMoved) for (const listener of this.listeners.selection) listener();
+      this.isMoved = false;
       for (const paint of this.painters) paint();
     });
   },
@@ -69,7 +72,7 @@ const view = {
     const plan = this.model;
     this.selected = clamp(at, 0, plan.count - 1);
     if (isSeen) this.reveal(this.selected);
-    for (const listener of this.listeners.selection) listener();
+    this.isMoved = true;
     this.redraw();
   },
 
@@ -109,7 +112,6 @@ const view = {
     this.axis = this.axis === "time" ? "steps" : "time";
     if (isAll) this.range(0, this.span());
     else this.range(this.left(plan, ends[0]), this.right(plan, ends[1]));
-    for (const listener of this.listeners.selection) listener();
   },
 };
 
@@ -154,6 +156,26 @@ class Plot {
     this.context.font = FONT;
     this.inner = width - LEFT - RIGHT;
     return true;
+  }
+
+  /**
+   * Draws all that does not depend on the selected moment, or copies it from the last time if the
+   * state of the page is the same.
+   */
+  background(draw) {
+    const state = [view.subject, view.plan, view.compare, view.axis, view.from, view.to, [...view.hidden], colours.isDark,
+      this.width, this.height, this.ratio].join();
+    if (this.state === state) {
+      this.context.setTransform(1, 0, 0, 1, 0, 0);
+      this.context.drawImage(this.copy, 0, 0);
+      this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+      return;
+    }
+    draw();
+    this.copy ??= document.createElement("canvas");
+    [this.copy.width, this.copy.height] = [this.canvas.width, this.canvas.height];
+    this.copy.getContext("2d").drawImage(this.canvas, 0, 0);
+    this.state = state;
   }
 
   /** The pixel of a place on the axis. */
@@ -257,12 +279,12 @@ function columns(plot, plan) {
     const left = plot.across(begin);
     const right = plot.across(view.right(plan, at));
     const last = out.at.length - 1;
-    // A column has at least half a pixel.
-    if (last >= 0 && right - out.left[last] < 0.5) {
+    // A column has at least a pixel.
+    if (last >= 0 && right - out.left[last] < 1) {
       if (plan.bytes[at] > plan.bytes[out.at[last]]) out.at[last] = at;
       out.right[last] = Math.max(out.right[last], right);
     } else {
-      out.left.push(left);
+      out.left.push(last >= 0 ? out.right[last] : left);
       out.right.push(Math.max(right, left));
       out.at.push(at);
     }

@@ -5,7 +5,7 @@ use super::moments::{Kind, Moments};
 use super::pieces::Pieces;
 use remat_instances::plan::{Plan, PlanAddresses};
 use remat_instances::simulate::{PlanLives, Replay, ReplayError};
-use remat_instances::{Instance, Semantics};
+use remat_instances::{Instance, Semantics, simulate};
 use serde::Serialize;
 
 /// A plan for a page.
@@ -67,6 +67,34 @@ impl Document {
         });
         subject.plans.push(plan_json(source, position)?);
         Ok(())
+    }
+}
+
+impl Document {
+    /// Adds the step without recomputation, for comparison, to the graph of this name.
+    ///
+    /// # Errors
+    /// [`ReplayError`] for a graph without such a step.
+    pub fn add_plain(
+        &mut self,
+        graph: &str,
+        instance: &Instance,
+        semantics: Semantics,
+        budget_bytes: Option<u64>,
+    ) -> Result<(), ReplayError> {
+        let plan = instance.without_recomputation(semantics)?.plan(instance)?;
+        let source = PlanSource {
+            name: "without recomputation".into(),
+            instance,
+            plan: &plan,
+            replay: &simulate::plan(instance, &plan)?,
+            addresses: None,
+            budget_bytes,
+            bound: None,
+            prices: None,
+            is_plain: true,
+        };
+        self.add(graph, &source)
     }
 }
 
