@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{object, run_to, text};
+use common::{has_its_schema, object, run_to, text};
 use serde_json::Value;
 use std::path::Path;
 
@@ -13,6 +13,7 @@ fn report(folder: &Path, words: &[&str]) -> (Value, Value) {
     line.extend(words);
     line.extend(["--html", text(&html), "--json"]);
     let found = object(&run_to(0, &line).0);
+    has_its_schema("report", &found);
     let page = std::fs::read_to_string(&html).unwrap();
     assert_eq!(found["html_bytes"], page.len());
     let data = page.split_once("id=\"data\">").unwrap().1;
