@@ -38,9 +38,9 @@ const KEYS = [
 function isTaken(event) {
   const { target } = event;
   if (byId("help").open) return true;
-  if (target.matches?.("input[type=search], input[type=text], textarea")) return true;
+  if (target.matches?.("input[type=search], select")) return true;
   const isMove = /^(Arrow|Page|Home|End)/.test(event.key);
-  return isMove && Boolean(target.closest?.("select, input[type=range], .scroller"));
+  return isMove && Boolean(target.closest?.("input[type=range], .scroller"));
 }
 
 function listenKeys() {
