@@ -88,6 +88,17 @@ need_dist() {
     need_rust
 }
 
+# want_browser: installs a browser for the test of reports on Debian. Elsewhere, and where it cannot be had, that test is
+# skipped with a reason.
+want_browser() {
+    command -v chromedriver >/dev/null && command -v chromium >/dev/null && return
+    grep -qx 'ID=debian' /etc/os-release 2>/dev/null && [ "$(id -u)" = 0 ] || return 0
+    echo "installing chromium and chromium-driver" >&2
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive \
+        apt-get install -qy --no-install-recommends chromium chromium-driver; } >/dev/null 2>&1 ||
+        echo "no browser: the test of reports in a browser is skipped" >&2
+}
+
 need_test() {
     missing_package build-essential command -v c++
     missing_package python3 python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'
@@ -98,6 +109,7 @@ need_test() {
     # scripts/setup-torch.sh fetches libtorch with pip.
     missing_package python3-pip python3 -m pip --version
     install_packages
+    want_browser
     if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
         echo "Python 3.10 or later is needed; found $(python3 --version 2>&1)" >&2
         exit 2

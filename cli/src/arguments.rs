@@ -12,6 +12,7 @@ mod mip;
 mod options;
 mod overview;
 mod pipeline;
+mod report;
 mod show;
 mod values;
 
@@ -28,6 +29,7 @@ pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArgumen
 pub use mip::{CheckArguments, MipArguments};
 pub use options::{ALL, COPIES, LINK, ORDER, Options, PROGRAM, SEARCH, WORKERS};
 pub use pipeline::{PipelineArguments, PipelineShape};
+pub use report::ReportArguments;
 pub use show::ShowArguments;
 pub use values::{parse_overhead, parse_setting};
 
@@ -162,6 +164,9 @@ pub enum Command {
     /// Describe an instance or a plan, in words and pictures
     #[command(long_about = show::SHOW_ABOUT)]
     Show(ShowArguments),
+    /// Write plans as one HTML file to look at, without a network
+    #[command(long_about = report::REPORT_ABOUT)]
+    Report(ReportArguments),
     /// Explain the recomputations and copies of a plan in words
     #[command(long_about = EXPLAIN_ABOUT)]
     Explain(ExplainArguments),

@@ -140,6 +140,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Pipeline(arguments) => commands::pipeline::run(arguments),
         Command::MaxBatch(arguments) => commands::max_batch::run(arguments),
         Command::Explain(arguments) => commands::explain::run(arguments),
+        Command::Report(arguments) => commands::report::run(arguments),
         Command::Show(arguments) => commands::show::run(arguments),
         Command::Exec(arguments) => commands::torch::exec(arguments),
         Command::Profile(arguments) => commands::torch::profile(arguments),

@@ -25,7 +25,7 @@ const PAGES: [(&str, &str, &[&str]); 9] = [
     (
         "descriptions",
         "Descriptions of plans",
-        &["show", "explain"],
+        &["show", "report", "explain"],
     ),
     (
         "order-and-addresses",

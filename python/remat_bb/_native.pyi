@@ -2,7 +2,7 @@
 seconds."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from typing_extensions import Unpack
@@ -302,6 +302,27 @@ class Plan:
 
     def memory_svg(self) -> str:
         """Memory over the step, with the budget and the step without recomputation, as SVG text."""
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        others: Sequence[Plan] = (),
+        time_limit: Duration | None = None,
+    ) -> str | None:
+        """The plan as one HTML page that needs no network: its text, or ``None`` once written to a
+        file.
+
+        The page shows memory over time by class of tensor, the steps with the causes of
+        recomputations and copies, and for each step the tensors in memory with the cost of
+        dropping them. ``others`` are plans of the same instance for the frontier and for
+        differences; the step without recomputation is always there. ``time_limit`` is the time for
+        prices of memory, for all plans together: 10 s by default, 0 leaves prices out.
+
+        Raises:
+            InvalidArgument: a plan of another instance.
+            FileError: with the system's message.
+        """
 
     def schedule_svg(self) -> str:
         """Operators computed and tensors kept in each stage, as SVG text."""

@@ -46,6 +46,7 @@ mod plan;
 mod prices;
 pub mod program;
 pub mod relay;
+mod report;
 pub mod solving;
 pub mod trouble;
 

@@ -5,12 +5,8 @@ use crate::plan::Plan;
 use crate::relay::{self, Ended, Relay};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
-use remat_formulations::solve::byte_prices;
+use remat_formulations::solve::{PRICE_LIMIT, byte_prices};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Default time for the relaxation.
-const LIMIT: Duration = Duration::from_secs(10);
 
 #[pymethods]
 impl Plan {
@@ -30,7 +26,7 @@ impl Plan {
         let limit = time_limit
             .map(|given| arguments::duration("time_limit", given))
             .transpose()?
-            .unwrap_or(LIMIT);
+            .unwrap_or(PRICE_LIMIT);
         let Ended { value, .. } = relay::work(py, None, |relay: &Arc<Relay>| {
             let plan = &self.document.plan;
             byte_prices(&self.view, plan, budget, limit, &**relay).map_err(Trouble::from)

@@ -9,10 +9,12 @@
 //! | [`search_log`] | the log of a search over a linear or integer program |
 //! | [`transfers`] | copies to the host and their link |
 //! | [`draw`] | pictures: memory over time, schedules, pipelines, addresses, trade-offs, progress |
+//! | [`html`] | reports: plans as one HTML file to look at |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod draw;
+pub mod html;
 pub mod pipeline;
 mod replay;
 pub mod results;

@@ -20,7 +20,7 @@ const TASKS: [(&str, &[&str]); 6] = [
     ),
     (
         "Read and check plans",
-        &["explain", "show", "verify", "improve"],
+        &["explain", "show", "report", "verify", "improve"],
     ),
     ("Orders and addresses", &["order", "place", "plan-memory"]),
     (

@@ -16,6 +16,8 @@ pub mod order;
 pub mod pipeline;
 pub mod place;
 pub mod plan_memory;
+pub mod report;
+mod report_memory;
 pub mod schema;
 mod shards;
 pub mod show;

@@ -17,7 +17,7 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The objects that each command prints with `--json`, and the object for errors.
-static OBJECTS: [(&str, &[OfObject]); 21] = [
+static OBJECTS: [(&str, &[OfObject]); 22] = [
     ("solve", &[of::<SolveJson<'static>>]),
     (
         "verify",
@@ -57,6 +57,7 @@ static OBJECTS: [(&str, &[OfObject]); 21] = [
             of::<show_pipeline::ShowPipelineJson<'static>>,
         ],
     ),
+    ("report", &[of::<report::ReportJson<'static>>]),
     ("explain", &[of::<explain::ExplainJson<'static>>]),
     ("order", &[of::<order::OrderJson<'static>>]),
     ("place", &[of::<place::PlaceJson<'static>>]),

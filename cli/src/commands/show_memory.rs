@@ -31,16 +31,8 @@ const ROWS: usize = 8;
 /// written.
 pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
     let plan = arguments.plan.as_deref();
-    let schema = plan.filter(|p| p.is_file()).and_then(schema_of);
-    let of_order = matches!(
-        schema.as_deref(),
-        Some(ORDER_PLAN_SCHEMA | MEMORY_PLAN_SCHEMA)
-    );
-    let subject = match source::memory_subject(&arguments.instance)? {
-        Some(MemorySubject::Lives) => MemorySubject::Lives,
-        Some(MemorySubject::Graph) => MemorySubject::Graph,
-        None if of_order => MemorySubject::Graph,
-        None => return Ok(None),
+    let Some(subject) = recognised(&arguments.instance, plan)? else {
+        return Ok(None);
     };
     let unfit = [
         ("--svg-schedule", arguments.svg_schedule.is_some()),
@@ -67,10 +59,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
             ("--svg-addresses", arguments.svg_addresses.as_deref()),
         ],
     )?;
-    let shown = match subject {
-        MemorySubject::Lives => Shown::lives(&arguments.instance, plan)?,
-        MemorySubject::Graph => Shown::order(&arguments.instance, plan, schema.as_deref())?,
-    };
+    let shown = Shown::of(subject, &arguments.instance, plan)?;
     let best = match shown.placed.is_some() {
         true => Picture::Addresses,
         false => Picture::Memory,
@@ -91,7 +80,21 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
     Ok(Some(Exit::Done))
 }
 
+/// The kind of subject of two files; `None` for instances and their plans.
+fn recognised(instance: &Path, plan: Option<&Path>) -> Result<Option<MemorySubject>, Failure> {
+    let schema = plan.and_then(schema_of);
+    let of_order = matches!(
+        schema.as_deref(),
+        Some(ORDER_PLAN_SCHEMA | MEMORY_PLAN_SCHEMA)
+    );
+    let subject = source::memory_subject(instance)?;
+    Ok(subject.or(of_order.then_some(MemorySubject::Graph)))
+}
+
 fn schema_of(path: &Path) -> Option<String> {
+    if !path.is_file() {
+        return None;
+    }
     let input = files::document(path).ok()?;
     document::schema(&input.name, &input.bytes).ok().flatten()
 }
@@ -103,25 +106,41 @@ enum Picture {
 }
 
 /// An order and its replay.
-struct Ordered {
-    graph: OrderGraph,
+pub(super) struct Ordered {
+    pub graph: OrderGraph,
     variant: Variant,
-    replay: OrderReplay,
-    program: Option<OrderReplay>,
+    pub replay: OrderReplay,
+    pub program: Option<OrderReplay>,
     bound_bytes: Option<u64>,
 }
 
 /// Subject of the command: an order, a placement, or both.
-struct Shown {
+pub(super) struct Shown {
     kind: &'static str,
     name: Name,
-    ordered: Option<Ordered>,
-    lives: Lives,
-    placed: Option<Placement>,
+    pub ordered: Option<Ordered>,
+    pub lives: Lives,
+    pub placed: Option<Placement>,
     height_bytes: Option<u64>,
 }
 
 impl Shown {
+    /// The subject of two files; `None` for instances and their plans.
+    ///
+    /// # Errors
+    /// [`Failure`] for bad input, infeasible orders and overlapping addresses.
+    pub fn recognised(instance: &Path, plan: Option<&Path>) -> Result<Option<Self>, Failure> {
+        let subject = recognised(instance, plan)?;
+        subject.map(|s| Shown::of(s, instance, plan)).transpose()
+    }
+
+    fn of(subject: MemorySubject, instance: &Path, plan: Option<&Path>) -> Result<Self, Failure> {
+        match subject {
+            MemorySubject::Lives => Shown::lives(instance, plan),
+            MemorySubject::Graph => Shown::order(instance, plan, plan.and_then(schema_of)),
+        }
+    }
+
     fn lives(table: &Path, placement: Option<&Path>) -> Result<Self, Failure> {
         let lives = source::lives(table)?;
         let (mut placed, mut height_bytes) = (None, None);
@@ -149,7 +168,7 @@ impl Shown {
     fn order(
         graph_path: &Path,
         plan: Option<&Path>,
-        schema: Option<&str>,
+        schema: Option<String>,
     ) -> Result<Self, Failure> {
         let graph = source::order_graph(graph_path)?;
         let mut found = (
@@ -164,7 +183,7 @@ impl Shown {
         if let Some(path) = plan {
             let input = files::document(path)?;
             file.clone_from(&input.name);
-            let order: OrderPlan = match schema {
+            let order: OrderPlan = match schema.as_deref() {
                 Some(MEMORY_PLAN_SCHEMA) => {
                     kind = "memory plan";
                     let plan = MemoryPlan::parse(&input.name, &input.bytes)?;

@@ -69,7 +69,8 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
     Ok(Some(Exit::Done))
 }
 
-fn picture<'p>(
+/// The pipeline for pictures.
+pub(super) fn picture<'p>(
     split: &Split<'p>,
     found: &'p ReplayedPipeline,
     subject: &str,

@@ -21,6 +21,8 @@ pub(super) struct ReplayedPipeline {
     pub file: String,
     /// Fixed memory of each device in bytes.
     pub fixed_bytes: Vec<u64>,
+    /// The graph of each stage.
+    pub graphs: Vec<Instance>,
     pub document: PipelineDocument,
     pub replay: PipelineReplay,
 }
@@ -64,6 +66,7 @@ pub(super) fn replayed(split: &Split<'_>, path: &Path) -> Result<ReplayedPipelin
         file: input.name,
         fixed_bytes: devices.map(|d| arrangement.fixed_bytes(d)).collect(),
         replay,
+        graphs,
         document,
     })
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import torch
@@ -106,6 +107,12 @@ class Report(Sized):
     def svg(self) -> str:
         """The memory of the step over time, with and without recomputation, as SVG text."""
         return self.plan.memory_svg()
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """The step as one HTML page that needs no network: its text, or ``None`` once written to a
+        file. The page shows memory over time, all operators with the causes of recomputations and
+        copies, and the tensors in memory at each one."""
+        return self.plan.to_html(path)
 
     def _repr_svg_(self) -> str:
         return self.svg()

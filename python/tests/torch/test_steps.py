@@ -58,6 +58,7 @@ def test_two_forwards_before_one_backward(name):
     assert outcomes[1].differences(outcomes[0]) == []
     assert step.report.plan.recomputed
     assert step.report._repr_svg_() == step.report.plan.memory_svg()
+    assert step.report.to_html() == step.report.plan.to_html()
 
 
 def test_without_gradients_and_in_evaluation():

@@ -66,6 +66,12 @@ const DARK: [(RGBColor, RGBColor); 13] = [
     (PALETTE[21], RGBColor(160, 130, 115)),
 ];
 
+/// The colour on a dark page.
+pub fn dark(light: RGBColor) -> RGBColor {
+    let found = DARK.iter().find(|(known, _)| *known == light);
+    found.map_or(light, |(_, dark)| *dark)
+}
+
 /// Style rules by which a viewer with a dark page shows a picture in dark colours.
 fn dark_style() -> String {
     let hex = |colour: RGBColor| format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);

@@ -6,8 +6,10 @@ use crate::offload::interval::{self, LinkGraph, ProofLimits};
 use remat_instances::plan::{Plan, Step};
 use remat_instances::{Budget, Instance, NodeId, Semantics};
 use remat_search::{BytePrice, Effort, Listener, Settings, SolveError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// Default time for the relaxations of all plans of a report.
+pub const PRICE_LIMIT: Duration = Duration::from_secs(10);
 /// Simplex iterations of the relaxation of a plan with copies.
 const ITERATIONS: u64 = 20_000;
 
@@ -75,6 +77,24 @@ pub fn byte_prices(
         }
     };
     Ok(at_runs(plan, &prices))
+}
+
+/// Prices of several plans, each with its instance and its budget in bytes, within one time limit.
+/// A plan whose program has no relaxation with prices gets none.
+pub fn byte_prices_of(
+    plans: &[(&Instance, &Plan, u64)],
+    limit: Duration,
+    listener: &dyn Listener,
+) -> Vec<Vec<MomentPrice>> {
+    let begun = Instant::now();
+    let price = |(k, (instance, plan, budget_bytes)): (usize, &(&Instance, &Plan, u64))| {
+        let left = limit.saturating_sub(begun.elapsed()) / (plans.len() - k) as u32;
+        if left.is_zero() || listener.is_interrupted() {
+            return Vec::new();
+        }
+        byte_prices(instance, plan, *budget_bytes, left, listener).unwrap_or_default()
+    };
+    plans.iter().enumerate().map(price).collect()
 }
 
 fn is_copy(step: &Step) -> bool {
