@@ -47,6 +47,7 @@ pub mod program;
 pub mod relay;
 pub mod solving;
 pub mod trouble;
+mod viewers;
 
 use pyo3::prelude::*;
 use remat_bb::allocator::Allocator;

@@ -13,6 +13,14 @@ pub struct Track {
     pub thread: usize,
 }
 
+impl Track {
+    /// Number of the thread in the file. The thread with the number of its process would be shown
+    /// as its main thread.
+    fn number(self) -> usize {
+        1000 * self.process + self.thread
+    }
+}
+
 /// A slice of a lane. Times are in units of cost.
 pub struct Slice {
     /// The lane.
@@ -70,7 +78,7 @@ impl Events {
 
     /// Names a lane.
     pub fn lane(&mut self, track: Track, name: &str) {
-        let meta = |kind: &str, args: Value| json!({"ph": "M", "pid": track.process, "tid": track.thread, "name": kind, "args": args});
+        let meta = |kind: &str, args: Value| json!({"ph": "M", "pid": track.process, "tid": track.number(), "name": kind, "args": args});
         self.push(&meta("thread_name", json!({"name": name})));
         let args = json!({"sort_index": track.thread});
         self.push(&meta("thread_sort_index", args));
@@ -78,7 +86,7 @@ impl Events {
 
     /// A slice. Slices of a lane are given in order of time, an outer one before those inside.
     pub fn slice(&mut self, slice: &Slice) {
-        let Track { process, thread } = slice.track;
+        let (process, thread) = (slice.track.process, slice.track.number());
         let (begin, end) = self.times(slice.begin, slice.end);
         let event = json!({
             "ph": "X", "pid": process, "tid": thread, "name": slice.name,
@@ -90,7 +98,7 @@ impl Events {
     /// A mark on a lane.
     pub fn mark(&mut self, track: Track, name: &str, time: u64, args: Value) {
         let event = json!({
-            "ph": "i", "s": "t", "pid": track.process, "tid": track.thread, "name": name, "args": args,
+            "ph": "i", "s": "t", "pid": track.process, "tid": track.number(), "name": name, "args": args,
         });
         let (time, _) = self.times(time, time);
         self.timed(&event, time, None);
@@ -106,7 +114,7 @@ impl Events {
     /// The ends of arrows at a slice that was just given: numbers and names of those that end there,
     /// and of those that begin there.
     pub fn arrows(&mut self, slice: &Slice, ends: &[(usize, &str)], begins: &[(usize, &str)]) {
-        let Track { process, thread } = slice.track;
+        let (process, thread) = (slice.track.process, slice.track.number());
         let (time, _) = self.times(slice.begin, slice.begin);
         for (id, name) in ends {
             let event = json!({
