@@ -270,12 +270,12 @@ fn pipelines_orders_and_lives_have_lanes_and_peaks() {
     let (found, trace, rows) = shown(folder.path(), &[graph, text(&pipeline)]);
     for (device, own) in found["devices"].as_array().unwrap().iter().enumerate() {
         let peak = own["peak_memory_bytes"].as_u64().unwrap();
-        assert_eq!(trace.peak(device as u64 + 1, "memory"), peak);
+        assert_eq!(trace.peak(1, &format!("device {device} memory")), peak);
     }
     // A send between both stages in both directions, with an arrow to it and one from it.
     assert_eq!(trace.arrows.len(), 2 * 2 * 4);
-    assert_eq!(trace.lane("sends to the next stage").len(), 4);
-    assert_eq!(trace.lane("sends back").len(), 4);
+    assert_eq!(trace.lane("device 0 sends to the next stage").len(), 4);
+    assert_eq!(trace.lane("device 1 sends back").len(), 4);
     assert!(column(&rows, "memory_bytes").into_iter().max() > Some(0));
 
     let memory = folder.path().join("memory.json");
@@ -291,11 +291,8 @@ fn pipelines_orders_and_lives_have_lanes_and_peaks() {
         trace.lane("operators").len() as u64,
         found["operators"].as_u64().unwrap()
     );
-    let lives = trace
-        .slices
-        .iter()
-        .filter(|((process, _), _)| *process == 2);
-    let lives: Vec<_> = lives.flat_map(|(_, slices)| slices).collect();
+    let all = trace.slices.values().flatten();
+    let lives: Vec<_> = all.filter(|(_, _, event)| event["cat"] == "life").collect();
     assert_eq!(lives.len() as u64, found["buffers"].as_u64().unwrap());
     assert!(
         lives
@@ -318,4 +315,28 @@ fn a_snapshot_is_never_gzipped() {
         &["show", "zoo:chain?n=4", "--snapshot", "memory.pickle.gz"],
     );
     assert!(err.contains("name it without .gz"), "{err}");
+}
+
+#[test]
+fn waiting_micro_batches_count_at_copies() {
+    let folder = tempfile::tempdir().unwrap();
+    let [graph, plan] = ["graph.json", "plan.json"].map(|name| folder.path().join(name));
+    let instance = r#"{"schema": "remat-instance/1", "name": "two", "cost_unit": "ns",
+        "host_link": {"to_host_bytes_per_second": 1000000000, "from_host_bytes_per_second": 1000000000},
+        "nodes": [{"name": "f", "output_bytes": 4, "cost": 3},
+            {"name": "loss", "kind": "loss", "needs": ["f"], "output_bytes": 1, "cost": 2},
+            {"name": "b", "kind": "backward", "forward": "f", "needs": ["f", "loss"], "output_bytes": 1, "cost": 5}]}"#;
+    // The tensor is on the device twice while it comes back.
+    let steps = r#"{"schema": "remat-plan/1", "instance": "two", "semantics": "checkmate", "objective": 16,
+        "peak_bytes": 14, "in_flight": 2, "steps": [["allocate", 0, "f"], ["compute", "f", 0], ["offload", 0, 0],
+        ["allocate", 1, "loss"], ["compute", "loss", 1], ["wait", 0], ["allocate", 2, "f"], ["prefetch", 0, 2],
+        ["deallocate", 0], ["allocate", 3, "b"], ["compute", "b", 3], ["release", 0], ["deallocate", 1],
+        ["deallocate", 2], ["deallocate", 3]]}"#;
+    std::fs::write(&graph, instance).unwrap();
+    std::fs::write(&plan, steps).unwrap();
+    let (found, trace, _) = shown(folder.path(), &[text(&graph), text(&plan)]);
+    assert_eq!(found["peak_memory_bytes"], 14);
+    assert_eq!(found["at_peak"], serde_json::json!(["f", "f", "loss"]));
+    assert_eq!(trace.peak(1, "memory"), 14);
+    assert_eq!(trace.peak(1, "memory: waiting micro-batches"), 5);
 }

@@ -105,8 +105,9 @@ def test_nodes_in_place_take_over_the_block(choices, semantics, tmp_path):
 
 
 def test_snapshots_of_pipelines_orders_and_lives(run, tmp_path):
-    graph, pipeline, order, path = "zoo:chain?n=8", *(
-        tmp_path / name for name in ("pipeline.json", "order.json", "memory.pickle")
+    graph, pipeline, order, path = (
+        "zoo:chain?n=8",
+        *(tmp_path / name for name in ("pipeline.json", "order.json", "memory.pickle")),
     )
     table = tmp_path / "lives.csv"
     table.write_text("id,lower,upper,size\nx,0,2,4\ny,1,3,8\nz,2,4,4\n")

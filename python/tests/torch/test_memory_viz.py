@@ -2,8 +2,9 @@
 
 import pickle
 
-import remat_bb
 from torch.cuda import _memory_viz as viewer
+
+import remat_bb
 
 
 def test_the_viewer_of_torch_opens_snapshots(tmp_path):

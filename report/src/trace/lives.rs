@@ -7,11 +7,12 @@ use remat_instances::place::{Lives, Placement};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 
-/// Process of operators and memory, and process of lives.
+/// The one process: viewers open a single process, and close several.
 const STEP: usize = 1;
-const LIVES: usize = 2;
-/// Most lanes of lives; the largest lives take them.
-const LANES: usize = 200;
+/// Thread of the operators; lanes of lives follow.
+const OPERATORS: usize = 1;
+/// Most lanes of lives, so that the memory below them is near; the largest lives take them.
+const LANES: usize = 32;
 
 /// A life to draw: begin, end, bytes, name and address.
 struct Life {
@@ -23,7 +24,7 @@ struct Life {
 }
 
 /// The trace of an order: a slice of a microsecond for each operator, memory step by step, and the
-/// lives of the tensors, with their addresses if there are any.
+/// lives of the largest tensors, with their addresses if there are any.
 pub fn of_order(graph: &OrderGraph, replay: &OrderReplay, placement: Option<&Placement>) -> String {
     let facts = [
         ("graph", json!(graph.name())),
@@ -35,7 +36,7 @@ pub fn of_order(graph: &OrderGraph, replay: &OrderReplay, placement: Option<&Pla
     events.process(STEP, &format!("order of {}", graph.name()), &words);
     let track = Track {
         process: STEP,
-        thread: 1,
+        thread: OPERATORS,
     };
     events.lane(track, "operators");
     for (k, step) in replay.steps.iter().enumerate() {
@@ -120,7 +121,7 @@ pub fn of_lives(name: &str, lives: &Lives, placement: Option<&Placement>) -> Str
     events.finish()
 }
 
-/// Lives on as few lanes as possible.
+/// Lives on as few lanes as possible, as far as there are lanes.
 fn lanes(events: &mut Events, mut lives: Vec<Life>) {
     lives.sort_by_key(|life| (life.begin, Reverse(life.bytes)));
     let mut order: Vec<usize> = (0..lives.len()).collect();
@@ -140,11 +141,10 @@ fn lanes(events: &mut Events, mut lives: Vec<Life>) {
             None => {}
         }
     }
-    events.process(LIVES, "lives, the largest first", "");
     for (lane, mut list) in taken.into_iter().enumerate() {
         let track = Track {
-            process: LIVES,
-            thread: lane + 1,
+            process: STEP,
+            thread: OPERATORS + 1 + lane,
         };
         events.lane(track, &format!("lives {}", lane + 1));
         list.sort_by_key(|&k| lives[k].begin);

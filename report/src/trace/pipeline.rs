@@ -7,10 +7,21 @@ use remat_instances::pipeline::timeline::{TimedPass, device_memory};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Thread of the passes of a device, of its sends forward, and of its sends back.
+/// The one process: viewers open a single process, and close several.
+const PIPELINE: usize = 1;
+/// Threads of a device: its passes, its sends forward, and its sends back.
 const PASSES: usize = 1;
 const FORWARD: usize = 2;
 const BACK: usize = 3;
+const THREADS: usize = 3;
+
+/// The lane of a thread of a device.
+fn track(device: usize, thread: usize) -> Track {
+    Track {
+        process: PIPELINE,
+        thread: THREADS * device + thread,
+    }
+}
 
 /// A pass or a send with its arrows.
 struct Drawn {
@@ -19,8 +30,8 @@ struct Drawn {
     begins: Vec<usize>,
 }
 
-/// The trace of a pipeline: a process for each device with its passes, the recomputations inside
-/// them, its sends, and its memory; arrows follow each micro-batch from stage to stage.
+/// The trace of a pipeline: lanes for each device with its passes, the recomputations inside them,
+/// and its sends; a counter of its memory; arrows follow each micro-batch from stage to stage.
 pub fn of_pipeline(picture: &PipelinePicture<'_>) -> String {
     let replay = picture.replay;
     let clock = Clock::of(picture.unit, replay.timeline.makespan);
@@ -35,18 +46,13 @@ pub fn of_pipeline(picture: &PipelinePicture<'_>) -> String {
     let mut events = Events::new(clock, &facts);
     let words = events.clock().words();
     let sends = Sends::of(picture);
+    events.process(PIPELINE, &picture.title, &words);
     for device in 0..picture.schedule.devices() {
-        let process = device + 1;
-        events.process(process, &format!("device {device}"), &words);
-        let track = |thread| Track { process, thread };
-        events.lane(track(PASSES), "passes");
+        events.lane(track(device, PASSES), &format!("device {device}"));
         for (thread, name) in [(FORWARD, "sends to the next stage"), (BACK, "sends back")] {
-            if sends
-                .list
-                .iter()
-                .any(|drawn| drawn.slice.track == track(thread))
-            {
-                events.lane(track(thread), name);
+            let lane = track(device, thread);
+            if sends.list.iter().any(|drawn| drawn.slice.track == lane) {
+                events.lane(lane, &format!("device {device} {name}"));
             }
         }
     }
@@ -103,10 +109,7 @@ fn drawn(
     let key = (own.backward, own.stage, own.microbatch);
     Drawn {
         slice: Slice {
-            track: Track {
-                process: device + 1,
-                thread: PASSES,
-            },
+            track: track(device, PASSES),
             name: format!("{way} {}", own.microbatch),
             category: way,
             begin: pass.start,
@@ -175,10 +178,7 @@ impl Sends {
             let thread = if back { BACK } else { FORWARD };
             sends.list.push(Drawn {
                 slice: Slice {
-                    track: Track {
-                        process: picture.schedule.device_of(stage) + 1,
-                        thread,
-                    },
+                    track: track(picture.schedule.device_of(stage), thread),
                     name: format!("send {}", pass.pass.microbatch),
                     category: "send",
                     begin,
@@ -202,15 +202,14 @@ impl Sends {
 fn memory(events: &mut Events, picture: &PipelinePicture<'_>, device: usize) {
     let replay = picture.replay;
     let fixed = picture.fixed_bytes[device];
-    let process = device + 1;
     let spans = device_memory(&replay.timeline, device, &replay.profiles);
-    let waiting = "memory: waiting micro-batches";
+    let all = format!("device {device} memory");
+    let waiting = format!("device {device} waiting micro-batches");
     for span in &spans {
-        events.counter(process, "memory", span.start, fixed + span.bytes());
-        events.counter(process, waiting, span.start, span.waiting_bytes);
+        events.counter(PIPELINE, &all, span.start, fixed + span.bytes());
+        events.counter(PIPELINE, &waiting, span.start, span.waiting_bytes);
     }
     let end = replay.timeline.makespan;
-    events.counter(process, "memory", end, fixed);
-    events.counter(process, waiting, end, 0);
-    events.counter(process, "memory: fixed memory", 0, fixed);
+    events.counter(PIPELINE, &all, end, fixed);
+    events.counter(PIPELINE, &waiting, end, 0);
 }
