@@ -296,6 +296,32 @@ class Plan:
             FileError: in the words of the system.
         """
 
+    def to_trace(self, path: str | os.PathLike[str], /) -> None:
+        """Writes the step as trace events for Perfetto and ``chrome://tracing``, gzipped if the
+        name ends in ``.gz``: lanes of computations, recomputations and copies, memory, and arrows
+        to the readers.
+
+        Raises:
+            FileError: in the words of the system.
+        """
+
+    def to_snapshot(self, path: str | os.PathLike[str], /) -> None:
+        """Writes a PyTorch memory snapshot, which pytorch.org/memory_viz and
+        ``torch.cuda._memory_viz`` open: every tensor is a block, at its address if the plan has
+        addresses.
+
+        Raises:
+            FileError: in the words of the system.
+        """
+
+    def to_csv(self, path: str | os.PathLike[str], /) -> None:
+        """Writes memory over time as CSV, gzipped if the name ends in ``.gz``: a row for each
+        statement.
+
+        Raises:
+            FileError: in the words of the system.
+        """
+
     def explain(self, *, all: bool = False) -> str:
         """The plan as text: recomputed tensors, their readers, and whether the budget forced the
         recomputation."""

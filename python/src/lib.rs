@@ -49,6 +49,7 @@ pub mod relay;
 mod report;
 pub mod solving;
 pub mod trouble;
+mod viewers;
 
 use pyo3::prelude::*;
 use remat_bb::allocator::Allocator;

@@ -142,7 +142,8 @@ impl Plan {
         })
     }
 
-    fn addresses(&self) -> Option<&PlanAddresses> {
+    /// Its addresses, if it has any.
+    pub fn addresses(&self) -> Option<&PlanAddresses> {
         self.document.addresses.as_ref()
     }
 

@@ -15,7 +15,10 @@ Graphs whose operators may run in another order, their orders and memory plans, 
 well: memory step by step, and the buffers in memory at the peak.
 
 For a pipeline that `remat-bb pipeline` wrote, --svg-schedule draws the passes of all devices over time, and --svg-memory the \
-memory of each device, with the saved bytes of waiting micro-batches as a band of their own.";
+memory of each device, with the saved bytes of waiting micro-batches as a band of their own.
+
+--trace writes trace events for Perfetto (ui.perfetto.dev) or chrome://tracing. --snapshot writes a memory snapshot for \
+PyTorch's viewer (pytorch.org/memory_viz, or python -m torch.cuda._memory_viz trace_plot). --csv writes memory over time.";
 
 /// `remat-bb show`
 #[derive(Args, Debug)]
@@ -27,6 +30,7 @@ Examples:
   remat-bb show zoo:resnet18 placed.json --svg-addresses addresses.svg
   remat-bb show lives.csv
   remat-bb show zoo:gpt2 pipeline.json --svg-schedule passes.svg
+  remat-bb show zoo:resnet50 plan.json --trace step.json --snapshot memory.pickle --csv memory.csv
 
 Percentages, also of a budget, refer to the step without recomputation. It runs each node once, under checkmate by its first \
 implementation, under monet in its cheapest way.
@@ -55,6 +59,15 @@ pub struct ShowArguments {
     /// Draw addresses over time, for a plan that has them
     #[arg(long, value_name = "FILE", requires = "plan")]
     pub svg_addresses: Option<PathBuf>,
+    /// Write trace events for Perfetto: lanes of work, memory, and arrows to the readers
+    #[arg(long, value_name = "FILE", help_heading = "For viewers")]
+    pub trace: Option<PathBuf>,
+    /// Write a memory snapshot for PyTorch's memory_viz: a block for each tensor
+    #[arg(long, value_name = "FILE", help_heading = "For viewers")]
+    pub snapshot: Option<PathBuf>,
+    /// Write memory over time, a row for each statement, step or pass
+    #[arg(long, value_name = "FILE", help_heading = "For viewers")]
+    pub csv: Option<PathBuf>,
     /// Print the statements of the plan instead of the description
     #[arg(long, conflicts_with = "json")]
     pub statements: bool,

@@ -23,6 +23,7 @@ mod shards;
 pub mod show;
 mod show_memory;
 mod show_pipeline;
+mod show_viewers;
 pub mod solve;
 pub mod sweep;
 pub mod torch;

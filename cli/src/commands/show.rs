@@ -1,6 +1,6 @@
 //! `remat-bb show`
 
-use super::{show_memory, show_pipeline, verify};
+use super::{show_memory, show_pipeline, show_viewers, verify};
 use crate::arguments::ShowArguments;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, input_name};
@@ -15,7 +15,7 @@ use remat_report::draw::memory::{self, MemoryPicture};
 use remat_report::draw::{addresses, schedule, style};
 use remat_report::results;
 use remat_report::results::{Arena, ArenaJson, OriginJson};
-use remat_report::{ReplayJson, Table, counted, transfers};
+use remat_report::{ReplayJson, Table, counted, snapshot, steps_csv, trace, transfers};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -33,6 +33,7 @@ const COPY_ROWS: usize = 16;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
+    show_viewers::check(arguments)?;
     if let Some(exit) = show_memory::run(arguments)? {
         return Ok(exit);
     }
@@ -41,16 +42,14 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     }
     let plan = arguments.plan.iter().map(PathBuf::as_path);
     let inputs: Vec<&Path> = plan.chain([arguments.instance.as_path()]).collect();
-    let files = Files::tried(
-        arguments.json,
-        &inputs,
-        &[
-            ("--svg", arguments.svg.as_deref()),
-            ("--svg-schedule", arguments.svg_schedule.as_deref()),
-            ("--svg-memory", arguments.svg_memory.as_deref()),
-            ("--svg-addresses", arguments.svg_addresses.as_deref()),
-        ],
-    )?;
+    let pictures = [
+        ("--svg", arguments.svg.as_deref()),
+        ("--svg-schedule", arguments.svg_schedule.as_deref()),
+        ("--svg-memory", arguments.svg_memory.as_deref()),
+        ("--svg-addresses", arguments.svg_addresses.as_deref()),
+    ];
+    let outputs = [&pictures[..], &show_viewers::outputs(arguments)].concat();
+    let files = Files::tried(arguments.json, &inputs, &outputs)?;
     let subject = Subject::load(arguments)?;
     let (instance, plan) = (&subject.instance, &subject.plan);
     let what = if arguments.plan.is_some() {
@@ -87,6 +86,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     for path in arguments.svg_addresses.iter().chain(suiting(true)) {
         files.write(path, &subject.addresses_picture()?)?;
     }
+    subject.viewers(&files, arguments)?;
     files.print(&if arguments.json {
         subject.json()
     } else if arguments.statements {
@@ -150,6 +150,21 @@ impl Subject {
             addresses,
             arena,
         })
+    }
+
+    /// Writes the files for viewers.
+    fn viewers(&self, files: &Files, arguments: &ShowArguments) -> Result<(), Failure> {
+        let (instance, plan, replay) = (&self.instance, &self.plan, &self.told.replay);
+        let name = arguments.plan.as_deref().unwrap_or(&arguments.instance);
+        let failed = |e| source::replay_failure(&input_name(name), e);
+        let addresses = self.addresses.as_ref();
+        let budget = self.budget_bytes;
+        let contents = show_viewers::Contents {
+            trace: || trace::of_plan(instance, plan, replay, budget).map_err(failed),
+            snapshot: || snapshot::of_plan(instance, plan, replay, addresses).map_err(failed),
+            csv: || steps_csv::of_plan(instance, plan, replay),
+        };
+        show_viewers::write(files, arguments, contents)
     }
 
     /// Addresses over time.

@@ -1,5 +1,6 @@
 //! `remat-bb show` of orders, orders with addresses, and placements.
 
+use super::show_viewers;
 use super::verify_memory::refused;
 use crate::arguments::ShowArguments;
 use crate::failure::{Exit, Failure};
@@ -16,7 +17,7 @@ use remat_instances::place::{Lives, Placement, read_placement};
 use remat_report::draw::{addresses, steps};
 use remat_report::results;
 use remat_report::results::VERSION;
-use remat_report::{Table, counted};
+use remat_report::{Table, counted, snapshot, steps_csv, trace};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
@@ -50,15 +51,13 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
         .into_iter()
         .chain([arguments.instance.as_path()])
         .collect();
-    let files = Files::tried(
-        arguments.json,
-        &inputs,
-        &[
-            ("--svg", arguments.svg.as_deref()),
-            ("--svg-memory", arguments.svg_memory.as_deref()),
-            ("--svg-addresses", arguments.svg_addresses.as_deref()),
-        ],
-    )?;
+    let pictures = [
+        ("--svg", arguments.svg.as_deref()),
+        ("--svg-memory", arguments.svg_memory.as_deref()),
+        ("--svg-addresses", arguments.svg_addresses.as_deref()),
+    ];
+    let outputs = [&pictures[..], &show_viewers::outputs(arguments)].concat();
+    let files = Files::tried(arguments.json, &inputs, &outputs)?;
     let shown = Shown::of(subject, &arguments.instance, plan)?;
     let best = match shown.placed.is_some() {
         true => Picture::Addresses,
@@ -73,6 +72,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
             files.write(path, &shown.picture(picture)?)?;
         }
     }
+    shown.viewers(&files, arguments)?;
     files.print(&match arguments.json {
         true => shown.json(),
         false => shown.describe(),
@@ -221,6 +221,31 @@ impl Shown {
             placed,
             height_bytes,
         })
+    }
+
+    /// Writes the files for viewers.
+    fn viewers(&self, files: &Files, arguments: &ShowArguments) -> Result<(), Failure> {
+        let (lives, placed) = (&self.lives, self.placed.as_ref());
+        let of = self.ordered.as_ref().map(|of| (&of.graph, &of.replay));
+        let contents = show_viewers::Contents {
+            trace: || {
+                Ok(match of {
+                    Some((graph, replay)) => trace::of_order(graph, replay, placed),
+                    None => trace::of_lives(&self.name, lives, placed),
+                })
+            },
+            snapshot: || {
+                Ok(match of {
+                    Some((graph, replay)) => snapshot::of_order(graph, replay, placed),
+                    None => snapshot::of_lives(&self.name, lives, placed),
+                })
+            },
+            csv: || match of {
+                Some((graph, replay)) => steps_csv::of_order(graph, replay),
+                None => steps_csv::of_lives(lives),
+            },
+        };
+        show_viewers::write(files, arguments, contents)
     }
 
     fn picture(&self, picture: Picture) -> Result<String, Failure> {

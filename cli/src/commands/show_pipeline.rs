@@ -1,5 +1,6 @@
 //! `remat-bb show` of pipelines.
 
+use super::show_viewers;
 use super::verify_pipeline::{ReplayedPipeline, is_pipeline, replayed, split};
 use crate::arguments::ShowArguments;
 use crate::failure::{Exit, Failure};
@@ -12,7 +13,7 @@ use remat_report::draw::pipeline::PipelinePicture;
 use remat_report::draw::{pipeline, pipeline_memory};
 use remat_report::pipeline::{DeviceJson, StageJson, devices, stages};
 use remat_report::results::{self, OriginJson};
-use remat_report::{Table, counted, micro_batches};
+use remat_report::{Table, counted, micro_batches, snapshot, steps_csv, trace};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
@@ -42,15 +43,13 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
         });
     }
     let inputs: [&Path; 2] = [path, &arguments.instance];
-    let files = Files::tried(
-        arguments.json,
-        &inputs,
-        &[
-            ("--svg", arguments.svg.as_deref()),
-            ("--svg-schedule", arguments.svg_schedule.as_deref()),
-            ("--svg-memory", arguments.svg_memory.as_deref()),
-        ],
-    )?;
+    let pictures = [
+        ("--svg", arguments.svg.as_deref()),
+        ("--svg-schedule", arguments.svg_schedule.as_deref()),
+        ("--svg-memory", arguments.svg_memory.as_deref()),
+    ];
+    let outputs = [&pictures[..], &show_viewers::outputs(arguments)].concat();
+    let files = Files::tried(arguments.json, &inputs, &outputs)?;
     let instance = source::instance(&arguments.instance)?;
     let split = split(&instance)?;
     let found = replayed(&split, path)?;
@@ -62,6 +61,13 @@ pub fn run(arguments: &ShowArguments) -> Result<Option<Exit>, Failure> {
         let drawn = pipeline_memory::draw(&picture("memory of the devices of a pipeline"))?;
         files.write(path, &drawn)?;
     }
+    let shown = picture("pipeline");
+    let contents = show_viewers::Contents {
+        trace: || Ok(trace::of_pipeline(&shown)),
+        snapshot: || Ok(snapshot::of_pipeline(&shown)),
+        csv: || steps_csv::of_pipeline(&shown),
+    };
+    show_viewers::write(&files, arguments, contents)?;
     files.print(&match arguments.json {
         true => json(&split, &found),
         false => describe(&split, &found),

@@ -6,6 +6,7 @@ use crate::failure::{self, Failure, note};
 use crate::interrupt;
 use crate::visible::{is_stream, shown, visible};
 use remat_lp::{encode, whole_file};
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -148,8 +149,29 @@ impl Files {
         if is_stream(path) {
             return print_bytes(text.as_bytes());
         }
+        self.whole(path, text.as_bytes(), |path| encode(path, text))
+    }
+
+    /// Writes a file of bytes as they are. If that fails, they go where those of
+    /// [`write`](Self::write) go.
+    ///
+    /// # Errors
+    /// [`Failure::Write`] has the message of the system.
+    pub fn write_bytes(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        if is_stream(path) {
+            return print_bytes(bytes);
+        }
+        self.whole(path, bytes, |_| Ok(bytes.into()))
+    }
+
+    fn whole<'t>(
+        &self,
+        path: &Path,
+        plain: &[u8],
+        encoded: impl Fn(&Path) -> std::io::Result<Cow<'t, [u8]>>,
+    ) -> Result<(), Failure> {
         interrupt::discard_parts();
-        let write = |path: &Path| whole_file::write(path, &[&encode(path, text)?]);
+        let write = |path: &Path| whole_file::write(path, &[&encoded(path)?]);
         let elsewhere = || -> std::io::Result<PathBuf> {
             let folder = temporary_folder()?;
             let name = path.file_name().unwrap_or_default();
@@ -160,7 +182,7 @@ impl Files {
             let remedy = match elsewhere() {
                 Ok(other) => format!("it was written to {} instead", shown(&other)),
                 Err(_) if self.json || self.streams => "it is lost".into(),
-                Err(_) => match print_bytes(text.as_bytes()) {
+                Err(_) => match print_bytes(plain) {
                     Ok(()) => "it was written to standard output instead".into(),
                     Err(_) => "it is lost".into(),
                 },

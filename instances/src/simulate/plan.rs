@@ -482,9 +482,11 @@ impl<'a> Machine<'a> {
         self.meter.idle = self.copies.idle();
         let transfers = self.copies.finish()?;
         let plain = Plain::of(instance, self.semantics);
-        Ok(Replay {
-            transfers,
-            ..self.meter.finish(plain.cost(), &self.boundary)
-        })
+        let mut replay = self.meter.finish(plain.cost(), &self.boundary);
+        replay.transfers = transfers;
+        for moment in &mut replay.transfers.moments {
+            moment.bytes = moment.bytes.saturating_add(replay.waiting_bytes);
+        }
+        Ok(replay)
     }
 }
