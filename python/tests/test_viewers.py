@@ -111,7 +111,8 @@ def test_snapshots_of_pipelines_orders_and_lives(run, tmp_path):
     )
     table = tmp_path / "lives.csv"
     table.write_text("id,lower,upper,size\nx,0,2,4\ny,1,3,8\nz,2,4,4\n")
-    run("pipeline", graph, "--stages", "2", "--microbatches", "4", "--out", str(pipeline))
+    further = ("--stages", "2", "--microbatches", "4", "--budget", "60%")
+    run("pipeline", graph, *further, "--out", str(pipeline))
     run("plan-memory", graph, "--out", str(order))
     for subject in ((graph, pipeline), (graph, order), (graph,), (table,)):
         done = run("show", *map(str, subject), "--snapshot", str(path), "--json")

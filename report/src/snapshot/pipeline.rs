@@ -84,7 +84,12 @@ fn memory(picture: &PipelinePicture<'_>, device: usize, clock: &Clock) -> Device
                 ],
             }
         };
-    let blocks = blocks.map(block).filter(|block| block.bytes > 0).collect();
+    // The last stage runs a backward pass right behind its forward pass: no micro-batch waits.
+    let lasts = |block: &Block| block.end.is_none_or(|end| end > block.begin);
+    let blocks = blocks
+        .map(block)
+        .filter(|block| block.bytes > 0 && lasts(block));
+    let blocks = blocks.collect();
     let times = spans.iter().map(|span| span.start);
     let times = times.chain([replay.timeline.makespan]);
     DeviceMemory {
