@@ -68,7 +68,7 @@ impl Document {
                     addresses: None,
                     budget_bytes: Some(picture.devices[device].budget_bytes),
                     bound: None,
-                    prices: None,
+                    prices: &[],
                     is_plain: false,
                 },
             )?;
