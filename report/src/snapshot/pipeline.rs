@@ -33,63 +33,55 @@ fn memory(picture: &PipelinePicture<'_>, device: usize, clock: &Clock) -> Device
     let replay = picture.replay;
     let spans = device_memory(&replay.timeline, device, &replay.profiles);
     let last = spans.len();
-    // Begin, end and bytes of each block, its category and its names.
-    let mut lives = vec![(0, last, picture.fixed_bytes[device])];
-    let mut words = vec![("fixed memory", String::from("fixed memory"))];
+    let block = |begin, end, bytes, category, name: String| Block {
+        begin,
+        end,
+        offset: 0,
+        bytes,
+        category,
+        frames: vec![
+            Frame::new(name, format!("device {device}"), 0),
+            Frame::new(
+                picture.schedule.kind().to_string(),
+                picture.title.clone(),
+                0,
+            ),
+        ],
+    };
+    let fixed = picture.fixed_bytes[device];
+    let mut blocks = vec![block(0, None, fixed, "fixed memory", "fixed memory".into())];
     let mut waiting: BTreeMap<(usize, u32), usize> = BTreeMap::new();
     for (moment, span) in spans.iter().enumerate() {
         let Some(pass) = span.pass else { continue };
-        let key = (pass.stage, pass.microbatch);
+        let (stage, microbatch) = (pass.stage, pass.microbatch);
+        let name = |what: &str| format!("{what}, micro-batch {microbatch}, stage {stage}");
         let (way, category) = match pass.backward {
             true => ("backward", "backward passes"),
             false => ("forward", "forward passes"),
         };
-        let name = |what: &str| {
-            format!(
-                "{what}, micro-batch {}, stage {}",
-                pass.microbatch, pass.stage
-            )
-        };
-        if let Some(saved) = waiting.remove(&key) {
-            lives[saved].1 = moment;
+        if let Some(saved) = waiting.remove(&(stage, microbatch)) {
+            blocks[saved].end = Some(moment);
         }
-        lives.push((moment, moment + 1, span.running_bytes));
-        words.push((category, name(way)));
+        let end = Some(moment + 1);
+        blocks.push(block(moment, end, span.running_bytes, category, name(way)));
         if !pass.backward {
-            waiting.insert(key, lives.len());
-            lives.push((moment + 1, last, replay.profiles[pass.stage].saved_bytes));
-            words.push(("waiting micro-batches", name("saved for backward")));
+            waiting.insert((stage, microbatch), blocks.len());
+            let bytes = replay.profiles[stage].saved_bytes;
+            let name = name("saved for backward");
+            let category = "waiting micro-batches";
+            blocks.push(block(moment + 1, Some(last), bytes, category, name));
         }
     }
-    let offsets = first_fit(&lives);
-    let stays = |k: usize| k == 0;
-    let blocks = lives.iter().zip(words).zip(offsets).enumerate();
-    let block =
-        |(k, ((life, (category, name)), offset)): (usize, ((&(usize, usize, u64), _), u64))| {
-            let &(begin, end, bytes) = life;
-            let name: String = name;
-            Block {
-                begin,
-                end: (!stays(k)).then_some(end),
-                offset,
-                bytes,
-                category,
-                frames: vec![
-                    Frame::new(name, format!("device {device}"), 0),
-                    Frame::new(
-                        picture.schedule.kind().to_string(),
-                        picture.title.clone(),
-                        0,
-                    ),
-                ],
-            }
-        };
     // The last stage runs a backward pass right behind its forward pass: no micro-batch waits.
     let lasts = |block: &Block| block.end.is_none_or(|end| end > block.begin);
-    let blocks = blocks
-        .map(block)
-        .filter(|block| block.bytes > 0 && lasts(block));
-    let blocks = blocks.collect();
+    blocks.retain(|block| block.bytes > 0 && lasts(block));
+    let lives = blocks
+        .iter()
+        .map(|b| (b.begin, b.end.unwrap_or(last), b.bytes));
+    let offsets = first_fit(&lives.collect::<Vec<_>>());
+    for (block, offset) in blocks.iter_mut().zip(offsets) {
+        block.offset = offset;
+    }
     let times = spans.iter().map(|span| span.start);
     let times = times.chain([replay.timeline.makespan]);
     DeviceMemory {
