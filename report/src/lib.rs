@@ -6,6 +6,7 @@
 //! | `replay` | [`ReplayJson`]: findings of a replay in results |
 //! | [`results`], `solve` | objects that commands print as JSON; [`SolveJson`]: the answer of a solve |
 //! | [`pipeline`] | objects of pipelines |
+//! | [`grid`] | merged results of a grid, and their pictures |
 //! | [`search_log`] | the log of a search over a linear or integer program |
 //! | [`transfers`] | copies to the host and their link |
 //! | [`draw`] | pictures: memory over time, schedules, pipelines, addresses, trade-offs, progress |
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod draw;
+pub mod grid;
 pub mod pipeline;
 mod replay;
 pub mod results;

@@ -13,6 +13,7 @@ const TASKS: [(&str, &[&str]); 6] = [
             "pipeline",
             "fits",
             "sweep",
+            "merge",
             "max-batch",
             "baselines",
             "zoo",

@@ -17,7 +17,7 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The objects that each command prints with `--json`, and the object for errors.
-static OBJECTS: [(&str, &[OfObject]); 21] = [
+static OBJECTS: [(&str, &[OfObject]); 22] = [
     ("solve", &[of::<SolveJson<'static>>]),
     (
         "verify",
@@ -46,8 +46,10 @@ static OBJECTS: [(&str, &[OfObject]); 21] = [
         &[
             of::<sweep::SweepJson<'static>>,
             of::<pipeline::compare::PipelineSweepJson<'static>>,
+            of::<grid::GridJson>,
         ],
     ),
+    ("merge", &[of::<remat_report::grid::MergeJson>]),
     ("max-batch", &[of::<max_batch::MaxBatchJson<'static>>]),
     (
         "show",
