@@ -38,7 +38,8 @@ class Pool:
         self._owned: ThreadPoolExecutor | None = None
         if engine is None:
             engine = self._owned = ThreadPoolExecutor(_cores())
-        if isinstance(engine, Executor):
+        # The class of an engine has `submit` as well, and makes one.
+        if isinstance(engine, Executor) and not isinstance(engine, type):
             self.engine: Executor = engine
         elif callable(engine):
             self._make = engine
@@ -48,7 +49,7 @@ class Pool:
             raise InvalidType(
                 f"executor: an object of type {kind} without submit(function, *args)",
                 place="executor",
-                remedy="give an executor, a dask Client, ray_executor(), or a function that makes one",
+                remedy="give an executor, a dask Client, or a function that makes one",
             )
 
     @property

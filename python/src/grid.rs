@@ -18,7 +18,9 @@ impl From<GridError> for Trouble {
     fn from(error: GridError) -> Self {
         let place = error.key.clone().unwrap_or_else(|| error.file.clone());
         let words = error.to_string();
-        Trouble::new("InvalidArgument", words).at(place).remedy(error.remedy)
+        Trouble::new("InvalidArgument", words)
+            .at(place)
+            .remedy(error.remedy)
     }
 }
 
@@ -67,7 +69,11 @@ impl Grid {
         let grid = remat_grid::Grid::of("grid", table, Path::new(""));
         let grid = grid.map_err(Trouble::from)?;
         let mut sources = Sources::new();
-        for model in grid.models().iter().filter(|model| !model.starts_with("zoo:")) {
+        for model in grid
+            .models()
+            .iter()
+            .filter(|model| !model.starts_with("zoo:"))
+        {
             let bytes = match instances.get(model) {
                 Some(instance) => remat_instances::write_instance(&instance.inner).into_bytes(),
                 None => std::fs::read(model).map_err(|e| Trouble::file(Path::new(model), e))?,
@@ -103,9 +109,14 @@ impl Grid {
             let mut survey = Survey::of(&self.grid, &self.sources);
             let chain = |chain| {
                 let visits = survey.chain(chain)?;
-                Ok(visits.into_iter().map(|visit| (visit.job, visit.key)).collect())
+                Ok(visits
+                    .into_iter()
+                    .map(|visit| (visit.job, visit.key))
+                    .collect())
             };
-            (0..self.grid.chains()).map(chain).collect::<Result<_, GridError>>()
+            (0..self.grid.chains())
+                .map(chain)
+                .collect::<Result<_, GridError>>()
         })?;
         Ok(found.map_err(Trouble::from)?)
     }
@@ -198,14 +209,21 @@ pub fn grid_work(
     };
     let ended = relay::work(py, None, |relay: &std::sync::Arc<Relay<Progress>>| {
         let work = Work::on(&grid, &payload.sources, &place);
-        work.listener(&**relay, &|_| ()).run(payload.chains.iter().copied())
+        work.listener(&**relay, &|_| ())
+            .run(payload.chains.iter().copied())
     })?;
     if let Some(interrupt) = ended.interrupt {
         return Err(interrupt);
     }
     ended.value.map_err(Trouble::from)?;
-    let found = place.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(found.into_values().map(|record| (record.key.clone(), record.text())).collect())
+    let found = place
+        .found
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    Ok(found
+        .into_values()
+        .map(|record| (record.key.clone(), record.text()))
+        .collect())
 }
 
 /// Writes a result into a folder.
@@ -290,7 +308,10 @@ pub fn grid_plan(
         let opened = Folder::open(&folder)?;
         let instance = opened.grid.job_instance(&opened.sources, job)?;
         let plan = opened.get(key).and_then(|record| record.plan);
-        Ok::<_, GridError>((Instance { inner: instance }, plan.map(|plan| plan.to_string())))
+        Ok::<_, GridError>((
+            Instance { inner: instance },
+            plan.map(|plan| plan.to_string()),
+        ))
     })?;
     Ok(found.map_err(Trouble::from)?)
 }

@@ -73,9 +73,7 @@ mod _native {
     #[pymodule_export]
     use crate::frontier::{Frontier, FrontierPoint, frontier};
     #[pymodule_export]
-    use crate::grid::{
-        Grid, GridTable, grid_has, grid_merge, grid_plan, grid_put, grid_work,
-    };
+    use crate::grid::{Grid, GridTable, grid_has, grid_merge, grid_plan, grid_put, grid_work};
     #[pymodule_export]
     use crate::improving::improve;
     #[pymodule_export]

@@ -85,7 +85,11 @@ impl MergeJson {
             jobs: merged.rows.len(),
             missing: merged.missing(),
             refuted: merged.refuted.clone(),
-            rows: merged.rows.iter().map(|row| MergedRowJson::of(row, &columns)).collect(),
+            rows: merged
+                .rows
+                .iter()
+                .map(|row| MergedRowJson::of(row, &columns))
+                .collect(),
             columns,
         }
     }
@@ -95,7 +99,11 @@ impl MergedRowJson {
     fn of(row: &MergedRow, columns: &[String]) -> Self {
         MergedRowJson {
             job: row.job,
-            values: columns.iter().cloned().zip(row.values.iter().cloned()).collect(),
+            values: columns
+                .iter()
+                .cloned()
+                .zip(row.values.iter().cloned())
+                .collect(),
             instance: row.facts.instance.clone(),
             budget_bytes: row.budget_bytes,
             budget_percent: row.budget_percent(),
@@ -133,11 +141,19 @@ pub fn pictures(merged: &Merged) -> Vec<(String, TradeoffPicture)> {
     }
     let mut pictures: Vec<(String, TradeoffPicture)> = Vec::new();
     for name in &models {
-        let rows: Vec<&MergedRow> = merged.rows.iter().filter(|row| model_of(row) == *name).collect();
+        let rows: Vec<&MergedRow> = merged
+            .rows
+            .iter()
+            .filter(|row| model_of(row) == *name)
+            .collect();
         let curves = curves(merged, &rows, model);
         for (page, part) in curves.chunks(CURVES).enumerate() {
             let stem = file_name(name, &pictures, page);
-            let bounds = if curves.len() == 1 { bounds(&rows) } else { Vec::new() };
+            let bounds = if curves.len() == 1 {
+                bounds(&rows)
+            } else {
+                Vec::new()
+            };
             let plain = rows.iter().map(|row| row.facts.plain_peak_bytes).max();
             let picture = TradeoffPicture {
                 title: format!("{name}: overhead against memory"),
@@ -159,7 +175,9 @@ fn curves(merged: &Merged, rows: &[&MergedRow], model: Option<usize>) -> Vec<Cur
     for row in rows {
         let values = merged.columns.iter().zip(&row.values).enumerate();
         let others = values.filter(|(k, _)| Some(*k) != model);
-        let words: Vec<String> = others.map(|(_, (name, value))| format!("{name} {value}")).collect();
+        let words: Vec<String> = others
+            .map(|(_, (name, value))| format!("{name} {value}"))
+            .collect();
         let name = match words.is_empty() {
             true => "remat-bb".into(),
             false => words.join(", "),
@@ -183,13 +201,18 @@ fn curves(merged: &Merged, rows: &[&MergedRow], model: Option<usize>) -> Vec<Cur
 
 fn bounds(rows: &[&MergedRow]) -> Vec<(u64, f64)> {
     let base = lowest(rows);
-    let known = rows.iter().filter_map(|row| Some((row.budget_bytes, over(row, row.bound, base)?)));
+    let known = rows
+        .iter()
+        .filter_map(|row| Some((row.budget_bytes, over(row, row.bound, base)?)));
     known.collect()
 }
 
 /// The least objective.
 fn lowest(rows: &[&MergedRow]) -> u64 {
-    rows.iter().filter_map(|row| row.objective).min().unwrap_or(0)
+    rows.iter()
+        .filter_map(|row| row.objective)
+        .min()
+        .unwrap_or(0)
 }
 
 /// A cost in percent above the cost without recomputation; of a pipeline, above the least one.
@@ -204,7 +227,13 @@ fn over(row: &MergedRow, cost: Option<u64>, lowest: u64) -> Option<f64> {
 /// A file name that no other picture has.
 fn file_name(model: &str, taken: &[(String, TradeoffPicture)], page: usize) -> String {
     let model = model.strip_prefix("zoo:").unwrap_or(model);
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
     let mut stem: String = model.chars().map(plain).take(LONGEST_NAME).collect();
     stem = stem.trim_matches(['.', '-']).into();
     let first = stem.clone();

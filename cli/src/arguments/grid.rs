@@ -25,7 +25,10 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('/').and_then(|(index, count)| {
-            Some((index.trim().parse::<usize>().ok()?, count.trim().parse().ok()?))
+            Some((
+                index.trim().parse::<usize>().ok()?,
+                count.trim().parse().ok()?,
+            ))
         });
         match parts {
             Some((index, count)) if (1..=count).contains(&index) => Ok(Shard {

@@ -90,7 +90,10 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         );
         note(&text, arguments.quiet);
     }
-    let jobs = chains.iter().map(|chain| grid.chain_jobs(*chain).len()).sum();
+    let jobs = chains
+        .iter()
+        .map(|chain| grid.chain_jobs(*chain).len())
+        .sum();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = arguments.grid.workers.map_or(cores, usize::from);
     let activity = Activity::begin("grid", arguments.quiet);
@@ -105,7 +108,9 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     };
     let interrupted = interrupt::flag();
     let work = Work::of(&grid, &folder).workers(workers);
-    let tally = work.listener(&*interrupted, &look).run(chains.iter().copied());
+    let tally = work
+        .listener(&*interrupted, &look)
+        .run(chains.iter().copied());
     drop(activity);
     let tally = tally?;
     let missing = jobs - tally.done() - tally.failed;
@@ -129,7 +134,10 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     })?;
     if missing > 0 {
         let command = again::command().unwrap_or_else(|| "the same command".into());
-        let text = format!("{} without a result; go on with: {command}", counted(missing as u64, "job"));
+        let text = format!(
+            "{} without a result; go on with: {command}",
+            counted(missing as u64, "job")
+        );
         note(&text, arguments.quiet);
     }
     Ok(match missing + tally.failed {
@@ -154,7 +162,11 @@ fn summary(
     tally: Tally,
 ) -> String {
     let chains = counted(grid.chains() as u64, "chain");
-    let mut text = format!("{}: {} in {chains}", shown(&arguments.instance), counted(grid.jobs() as u64, "job"));
+    let mut text = format!(
+        "{}: {} in {chains}",
+        shown(&arguments.instance),
+        counted(grid.jobs() as u64, "job")
+    );
     if let Some(shard) = arguments.grid.shard {
         text += &format!("; shard {}/{} has {jobs}", shard.index + 1, shard.count);
     }
@@ -167,12 +179,18 @@ fn summary(
         jobs - tally.done() - tally.failed
     );
     if tally.replaced > 0 {
-        text += &format!("replaced {}\n", counted(tally.replaced as u64, "wrong result file"));
+        text += &format!(
+            "replaced {}\n",
+            counted(tally.replaced as u64, "wrong result file")
+        );
     }
     if tally.failed > 0 {
         text += "the table has the reasons of failed jobs; a further run tries them again\n";
     }
-    text + &format!("\nremat-bb merge {} merges the results.\n", again::quoted(&folder.display().to_string()))
+    text + &format!(
+        "\nremat-bb merge {} merges the results.\n",
+        again::quoted(&folder.display().to_string())
+    )
 }
 
 /// Checks that options of one instance are not given: a grid has its own.
@@ -185,14 +203,30 @@ fn check_foreign(arguments: &SweepArguments) -> Result<(), Failure> {
     let in_merge = "leave it out; `remat-bb merge` has it";
     let given = [
         ("--budgets", arguments.budgets != DEFAULT_BUDGETS, in_file),
-        ("options of a solve", options != SolveOptions::default(), "write them into [settings] of the grid file"),
-        ("--threads", arguments.options.threads != 0, "write threads into [settings], or give --workers"),
-        ("--shards", arguments.shards.shards.is_some(), "write shards=N into the models of the grid file"),
+        (
+            "options of a solve",
+            options != SolveOptions::default(),
+            "write them into [settings] of the grid file",
+        ),
+        (
+            "--threads",
+            arguments.options.threads != 0,
+            "write threads into [settings], or give --workers",
+        ),
+        (
+            "--shards",
+            arguments.shards.shards.is_some(),
+            "write shards=N into the models of the grid file",
+        ),
         ("--stages", arguments.pipeline.is_asked(), in_file),
         ("--link", arguments.pipeline.link.is_some(), in_file),
         ("--csv", arguments.csv.is_some(), in_merge),
         ("--svg", arguments.svg.is_some(), in_merge),
-        ("--plans", arguments.plans.plans.is_some(), "leave it out; the result files have the plans"),
+        (
+            "--plans",
+            arguments.plans.plans.is_some(),
+            "leave it out; the result files have the plans",
+        ),
     ];
     match given.iter().find(|given| given.1) {
         None => Ok(()),

@@ -52,15 +52,22 @@ pub fn run(arguments: &MergeArguments) -> Result<Exit, Failure> {
             again::quoted(&arguments.folder.display().to_string())
         );
         if !arguments.partial {
-            let first = merged.rows.iter().find(|row| row.status == remat_grid::MISSING);
+            let first = merged
+                .rows
+                .iter()
+                .find(|row| row.status == remat_grid::MISSING);
             let first = first.map_or_else(String::new, |row| folder.grid.words(row.job));
-            note(&format!("{text}, or add --partial. The first: {first}"), arguments.quiet);
+            note(
+                &format!("{text}, or add --partial. The first: {first}"),
+                arguments.quiet,
+            );
         } else {
             note(&text, arguments.quiet);
         }
     }
     for key in &merged.refuted {
-        let text = format!("results/{key}.json is incomplete or not what it says, and was left out");
+        let text =
+            format!("results/{key}.json is incomplete or not what it says, and was left out");
         note(&text, arguments.quiet);
     }
     let is_whole = missing == 0 || arguments.partial;
@@ -97,7 +104,14 @@ fn summary(merged: &Merged) -> String {
     let mut names: Vec<String> = Vec::new();
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut statuses: Vec<&str> = Vec::new();
-    let all = ["optimal", "feasible", "infeasible", "limit", FAILED, remat_grid::MISSING];
+    let all = [
+        "optimal",
+        "feasible",
+        "infeasible",
+        "limit",
+        FAILED,
+        remat_grid::MISSING,
+    ];
     for status in all {
         if merged.rows.iter().any(|row| row.status == status) {
             statuses.push(status);
@@ -121,7 +135,11 @@ fn summary(merged: &Merged) -> String {
         }
         table.row(cells);
     }
-    let mut text = format!("{}\n\n{}", counted(merged.rows.len() as u64, "job"), table.render("  "));
+    let mut text = format!(
+        "{}\n\n{}",
+        counted(merged.rows.len() as u64, "job"),
+        table.render("  ")
+    );
     let failed = merged.rows.iter().filter(|row| row.status == FAILED);
     for row in failed.take(REASONS) {
         let reason = row.because.as_deref().unwrap_or("no reason");

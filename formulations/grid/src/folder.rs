@@ -55,7 +55,8 @@ impl Folder {
     /// As [`Folder::create`].
     pub fn with(path: &Path, grid: &Grid, sources: Sources) -> Result<Self, GridError> {
         let shown = path.display().to_string();
-        let fail = |e: std::io::Error| GridError::whole(&shown, e, "name a folder that you may write to");
+        let fail =
+            |e: std::io::Error| GridError::whole(&shown, e, "name a folder that you may write to");
         std::fs::create_dir_all(path.join("results")).map_err(fail)?;
         std::fs::create_dir_all(path.join("models")).map_err(fail)?;
         let mut models = BTreeMap::new();
@@ -76,7 +77,9 @@ impl Folder {
         };
         let before = std::fs::read(path.join(HEAD)).ok();
         let before = before.and_then(|bytes| serde_json::from_slice::<Head>(&bytes).ok());
-        let had_another = before.as_ref().is_some_and(|before| before.grid != head.grid);
+        let had_another = before
+            .as_ref()
+            .is_some_and(|before| before.grid != head.grid);
         if before.as_ref() != Some(&head) {
             let text = serde_json::to_string_pretty(&head).unwrap_or_default() + "\n";
             whole_file::write(&path.join(HEAD), &[text.as_bytes()]).map_err(fail)?;
@@ -107,7 +110,10 @@ impl Folder {
         let mut sources = Sources::new();
         for (text, name) in head.models {
             let bytes = std::fs::read(path.join("models").join(&name));
-            sources.insert(text, bytes.map_err(|e| fail(format!("models/{name}: {e}")))?);
+            sources.insert(
+                text,
+                bytes.map_err(|e| fail(format!("models/{name}: {e}")))?,
+            );
         }
         Ok(Folder {
             grid: Grid::of(&shown, head.grid, path)?,
@@ -139,7 +145,9 @@ impl Folder {
         let listed = std::fs::read_dir(self.path.join("results"));
         let files = listed.into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().into_string().ok());
-        names.filter_map(|name| Some(name.strip_suffix(".json")?.to_owned())).collect()
+        names
+            .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
+            .collect()
     }
 
     /// File of a result.

@@ -137,9 +137,18 @@ impl Grid {
         for (name, value) in &settings {
             let key = format!("settings.{name}");
             let text = values::text(&file, &key, value)?;
-            let wrong = |problem: String| GridError::key(&file, &key, problem, "see `remat-bb solve --help`");
+            let wrong = |problem: String| {
+                GridError::key(&file, &key, problem, "see `remat-bb solve --help`")
+            };
             match name.as_str() {
-                "link" => self.link = Some(text.parse().map_err(|e: remat_instances::instance::LinkError| wrong(e.to_string()))?),
+                "link" => {
+                    self.link = Some(
+                        text.parse()
+                            .map_err(|e: remat_instances::instance::LinkError| {
+                                wrong(e.to_string())
+                            })?,
+                    )
+                }
                 "speed" => self.speed = Some(text),
                 _ => {
                     let Some(option) = axes::options().find(|option| option.name == name) else {
@@ -157,14 +166,21 @@ impl Grid {
 
     /// Checks each value of an axis by reading it.
     fn check_axis(&self, key: &str, axis: &Axis) -> Result<(), GridError> {
-        let wrong = |problem: String, remedy: &str| GridError::key(&self.file, key, problem, remedy);
+        let wrong =
+            |problem: String, remedy: &str| GridError::key(&self.file, key, problem, remedy);
         for (k, text) in axis.values.iter().enumerate() {
             if axis.values[..k].contains(text) {
-                return Err(wrong(format!("{text:?} is there twice"), "give each value once"));
+                return Err(wrong(
+                    format!("{text:?} is there twice"),
+                    "give each value once",
+                ));
             }
             let number = || match text.parse::<u32>() {
                 Ok(number) if number > 0 => Ok(()),
-                _ => Err(wrong(format!("{text:?} is no number above 0"), "write numbers such as [2, 4]")),
+                _ => Err(wrong(
+                    format!("{text:?} is no number above 0"),
+                    "write numbers such as [2, 4]",
+                )),
             };
             match axis.kind {
                 AxisKind::Model => (),
@@ -195,13 +211,18 @@ impl Grid {
             return Err(GridError::key(file, "models", "there is none", remedy));
         }
         if has("stages") != has("microbatches") {
-            let missing = if has("stages") { "microbatches" } else { "stages" };
+            let missing = if has("stages") {
+                "microbatches"
+            } else {
+                "stages"
+            };
             let remedy = "a pipeline has both, for example stages = [2, 4] and microbatches = [8]";
             return Err(GridError::key(file, missing, "there is none", remedy));
         }
         if !has("stages") {
             let pipeline = "a setting of pipelines";
-            let remedy = "add stages and microbatches, or leave it out; offload is the link to host memory";
+            let remedy =
+                "add stages and microbatches, or leave it out; offload is the link to host memory";
             return match (has("schedule"), self.link.is_some(), self.speed.is_some()) {
                 (true, _, _) => Err(GridError::key(file, "schedules", pipeline, remedy)),
                 (_, true, _) => Err(GridError::key(file, "settings.link", pipeline, remedy)),
@@ -210,12 +231,16 @@ impl Grid {
             };
         }
         let settings = self.table.get("settings").and_then(|s| s.as_table());
-        let settings = settings.into_iter().flat_map(|s| s.keys().map(String::as_str));
-        let axes = self.axes.iter().filter(|axis| matches!(axis.kind, AxisKind::Option(_)));
+        let settings = settings
+            .into_iter()
+            .flat_map(|s| s.keys().map(String::as_str));
+        let axes = self
+            .axes
+            .iter()
+            .filter(|axis| matches!(axis.kind, AxisKind::Option(_)));
         let mut given = settings.chain(axes.map(|axis| axis.column));
-        let is_foreign = |name: &&str| {
-            !PIPELINE_OPTIONS.contains(name) && !PIPELINE_SETTINGS.contains(name)
-        };
+        let is_foreign =
+            |name: &&str| !PIPELINE_OPTIONS.contains(name) && !PIPELINE_SETTINGS.contains(name);
         match given.find(is_foreign) {
             None => Ok(()),
             Some(name) => {
@@ -224,7 +249,12 @@ impl Grid {
                     PIPELINE_OPTIONS.join(", "),
                     PIPELINE_SETTINGS.join(", ")
                 );
-                Err(GridError::key(file, name, "pipelines do not have this option", remedy))
+                Err(GridError::key(
+                    file,
+                    name,
+                    "pipelines do not have this option",
+                    remedy,
+                ))
             }
         }
     }
@@ -296,7 +326,9 @@ fn budgets(file: &str, table: &Table) -> Result<Vec<Budgets>, GridError> {
     let value = value.ok_or_else(|| wrong("there is none".into()))?;
     let texts = texts(file, "budgets", value)?;
     let read = texts.iter().map(|text| match text.contains("least") {
-        true => Err(wrong("the least budget of each model is not known before its solves".into())),
+        true => Err(wrong(
+            "the least budget of each model is not known before its solves".into(),
+        )),
         false => text.parse().map_err(|e| wrong(format!("{text:?}: {e}"))),
     });
     read.collect()

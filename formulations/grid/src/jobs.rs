@@ -28,7 +28,9 @@ impl Grid {
     pub fn words(&self, job: usize) -> String {
         let (values, budget) = self.values(job);
         let pairs = self.columns().zip(values);
-        let mut words: Vec<String> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
+        let mut words: Vec<String> = pairs
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         words.push(format!("budget {} of {}", budget + 1, self.budget_count()));
         words.join(" ")
     }
@@ -45,7 +47,10 @@ impl Grid {
 
     /// The models of a chain, as written.
     pub fn chain_models(&self, chain: usize) -> Vec<&str> {
-        let firsts = self.rows(chain).into_iter().filter_map(|row| row.first().copied());
+        let firsts = self
+            .rows(chain)
+            .into_iter()
+            .filter_map(|row| row.first().copied());
         let mut models: Vec<&str> = firsts.map(|job| self.values(job).0[0]).collect();
         models.dedup();
         models
@@ -80,11 +85,15 @@ impl Grid {
     }
 
     fn groups(&self) -> usize {
-        self.some_axes(false).map(|(_, axis)| axis.values.len()).product()
+        self.some_axes(false)
+            .map(|(_, axis)| axis.values.len())
+            .product()
     }
 
     fn group_rows(&self) -> usize {
-        self.some_axes(true).map(|(_, axis)| axis.values.len()).product()
+        self.some_axes(true)
+            .map(|(_, axis)| axis.values.len())
+            .product()
     }
 
     /// Pieces of a row, and rows of a chain; one of them is 1.
@@ -135,7 +144,10 @@ impl Grid {
             row /= order.len();
         }
         let sizes = self.axes.iter().map(|axis| axis.values.len());
-        digits.iter().zip(sizes).fold(0, |number, (digit, size)| number * size + digit)
+        digits
+            .iter()
+            .zip(sizes)
+            .fold(0, |number, (digit, size)| number * size + digit)
     }
 
     /// Positions of the budgets by size as far as it is known without a model: amounts, then shares.
@@ -208,7 +220,8 @@ mod tests {
             for k in 0..grid.chains() {
                 let jobs = grid.chain_jobs(k);
                 assert!((1..=chain).contains(&jobs.len()), "{jobs:?}");
-                let seeds: BTreeSet<String> = jobs.iter().map(|j| grid.values(*j).0[2].into()).collect();
+                let seeds: BTreeSet<String> =
+                    jobs.iter().map(|j| grid.values(*j).0[2].into()).collect();
                 assert_eq!(seeds.len(), 1);
                 seen.extend(jobs);
             }
@@ -229,7 +242,15 @@ mod tests {
         let rows = grid.rows(0);
         let values: Vec<Vec<&str>> = rows.iter().map(|row| grid.values(row[0]).0).collect();
         let of = |batch, link| vec!["zoo:vgg16", batch, link];
-        assert_eq!(values, [of("8", "off"), of("8", "pcie4"), of("4", "off"), of("4", "pcie4")]);
+        assert_eq!(
+            values,
+            [
+                of("8", "off"),
+                of("8", "pcie4"),
+                of("4", "off"),
+                of("4", "pcie4")
+            ]
+        );
         let budgets: Vec<usize> = rows[0].iter().map(|job| grid.values(*job).1).collect();
         assert_eq!(budgets, [4, 1, 2, 3, 0]);
     }

@@ -87,8 +87,12 @@ pub fn merge(folder: &Folder) -> Result<Merged, GridError> {
         if subject.as_ref().is_none_or(|(of, _)| *of != row) {
             subject = Some((row, survey.subject(visit.job)?));
         }
-        let Some((_, subject)) = &subject else { continue };
-        let record = folder.get(&visit.key).filter(|record| record.holds(subject, visit));
+        let Some((_, subject)) = &subject else {
+            continue;
+        };
+        let record = folder
+            .get(&visit.key)
+            .filter(|record| record.holds(subject, visit));
         if record.is_none() && folder.has(&visit.key) {
             merged.refuted.push(visit.key.clone());
         }
@@ -134,7 +138,8 @@ impl MergedRow {
             return None;
         }
         let base = self.facts.base_cost.max(1) as f64;
-        self.objective.map(|cost| (cost as f64 / base - 1.0) * 100.0)
+        self.objective
+            .map(|cost| (cost as f64 / base - 1.0) * 100.0)
     }
 
     fn is_solved(&self) -> bool {
@@ -161,7 +166,12 @@ impl MergedRow {
         let optimal = Status::Optimal.as_str();
         if self.is_solved() && self.status != optimal {
             let is_closed = gap <= self.facts.gap;
-            self.status = if is_closed { optimal } else { Status::Feasible.as_str() }.into();
+            self.status = if is_closed {
+                optimal
+            } else {
+                Status::Feasible.as_str()
+            }
+            .into();
         }
     }
 }
@@ -179,15 +189,17 @@ fn groups(grid: &Grid, rows: &[MergedRow]) -> BTreeMap<Vec<String>, Vec<usize>> 
     let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for (k, row) in rows.iter().enumerate() {
         let pairs = columns.iter().zip(&row.values);
-        let name = pairs.filter(|(column, _)| **column != "in_flight").map(|(column, value)| {
-            match (*column, value.as_str()) {
-                // Jobs without a link go with the first link.
-                ("offload", crate::axes::OFF) => {
-                    first_link.map_or_else(|| value.clone(), |link| (*link).clone())
+        let name = pairs
+            .filter(|(column, _)| **column != "in_flight")
+            .map(|(column, value)| {
+                match (*column, value.as_str()) {
+                    // Jobs without a link go with the first link.
+                    ("offload", crate::axes::OFF) => {
+                        first_link.map_or_else(|| value.clone(), |link| (*link).clone())
+                    }
+                    _ => value.clone(),
                 }
-                _ => value.clone(),
-            }
-        });
+            });
         groups.entry(name.collect()).or_default().push(k);
     }
     groups
@@ -231,7 +243,11 @@ fn share_plans(
     // Harder jobs first, so that their answers go on.
     order.sort_by_key(|&k| {
         let row = &rows[k];
-        (row.facts.is_linked, std::cmp::Reverse(row.facts.in_flight), row.budget_bytes)
+        (
+            row.facts.is_linked,
+            std::cmp::Reverse(row.facts.in_flight),
+            row.budget_bytes,
+        )
     });
     for (at, &k) in order.iter().enumerate() {
         for &harder in &order[..at] {
@@ -251,7 +267,8 @@ fn share_plans(
                 let subject = survey.subject(row.job)?;
                 let key = plan.as_deref().unwrap_or_default();
                 let known = folder.get(key).and_then(|record| record.planned(&subject));
-                let replay = known.and_then(|(plan, _)| simulate::plan(&subject.instance, &plan).ok());
+                let replay =
+                    known.and_then(|(plan, _)| simulate::plan(&subject.instance, &plan).ok());
                 let Some(replay) = replay.filter(|r| r.peak_bytes <= row.budget_bytes) else {
                     continue;
                 };

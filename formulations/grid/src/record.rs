@@ -112,7 +112,9 @@ impl Record {
     /// Objective and peak of the plan as replayed.
     fn figures(&self, subject: &Subject) -> Option<(u64, u64)> {
         if subject.shape.is_none() {
-            return self.planned(subject).map(|(_, replay)| (replay.makespan, replay.peak_bytes));
+            return self
+                .planned(subject)
+                .map(|(_, replay)| (replay.makespan, replay.peak_bytes));
         }
         let bytes = serde_json::to_vec(self.plan.as_ref()?).ok()?;
         let split = Split::of(&subject.instance).ok()?;
@@ -122,9 +124,17 @@ impl Record {
         let stages = 0..document.schedule.stages();
         let graphs = stages.map(|stage| arrangement.instance(stage, true));
         let graphs: Vec<_> = graphs.collect::<Result<_, _>>().ok()?;
-        let pairs: Vec<_> = graphs.iter().zip(document.plans.iter().map(|p| &p.plan)).collect();
-        let replay = arrangement.replay(&document.devices, document.link.as_ref(), &pairs).ok()?;
-        Some((replay.objective, replay.peaks.into_iter().max().unwrap_or(0)))
+        let pairs: Vec<_> = graphs
+            .iter()
+            .zip(document.plans.iter().map(|p| &p.plan))
+            .collect();
+        let replay = arrangement
+            .replay(&document.devices, document.link.as_ref(), &pairs)
+            .ok()?;
+        Some((
+            replay.objective,
+            replay.peaks.into_iter().max().unwrap_or(0),
+        ))
     }
 
     /// Returns whether the replay confirms all claims about the plan.
@@ -134,8 +144,13 @@ impl Record {
         if self.plan.is_none() {
             return is_of_job && claims.is_none();
         }
-        let fits = self.peak_memory_bytes.is_some_and(|peak| peak <= self.budget_bytes);
-        let is_bound = self.bound.zip(self.objective).is_some_and(|(bound, cost)| bound <= cost);
+        let fits = self
+            .peak_memory_bytes
+            .is_some_and(|peak| peak <= self.budget_bytes);
+        let is_bound = self
+            .bound
+            .zip(self.objective)
+            .is_some_and(|(bound, cost)| bound <= cost);
         is_of_job && fits && is_bound && claims == self.figures(subject)
     }
 }

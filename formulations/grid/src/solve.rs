@@ -39,7 +39,7 @@ impl Job<'_> {
             return Some(record);
         }
         let (cost, bound) = (below.objective?, above.bound?);
-        if relative_gap(cost, bound) > self.visit.facts.gap || below.bound_scope != above.bound_scope {
+        if relative_gap(cost, bound) > self.visit.facts.gap {
             return None;
         }
         record.status = Status::Optimal.as_str().into();
@@ -139,7 +139,9 @@ impl Job<'_> {
             threads: subject.options.threads,
             seed: subject.options.seed,
         };
-        let solution = pipeline.solve(&settings, listener).map_err(|e| e.to_string())?;
+        let solution = pipeline
+            .solve(&settings, listener)
+            .map_err(|e| e.to_string())?;
         let mut record = Record::of(self.visit, solution.status.as_str());
         if solution.status != Status::Infeasible {
             record.bound = Some(solution.bound);

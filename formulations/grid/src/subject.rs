@@ -3,14 +3,14 @@
 use crate::axes::{Axis, AxisKind};
 use crate::error::GridError;
 use crate::grid::{Grid, is_off};
+use remat_formulations::AnyFormulation;
 use remat_formulations::options::{OptionError, SolveOptions};
 use remat_formulations::solve::AnySolvable;
-use remat_formulations::AnyFormulation;
+use remat_instances::Budget;
 use remat_instances::instance::Instance;
 use remat_instances::pipeline::schedule::{Schedule, ScheduleKind};
 use remat_instances::pipeline::split::Split;
 use remat_instances::zoo::{self, ModelSpec};
-use remat_instances::Budget;
 use remat_pipeline::{Devices, Pipeline};
 use remat_search::Solvable;
 use std::collections::BTreeMap;
@@ -88,7 +88,9 @@ impl Grid {
                 && !is_off(axis, text)
             {
                 let read = option.set(&mut options, text);
-                read.map_err(|e| GridError::key(&self.file, axis.column, e, "see `remat-bb solve --help`"))?;
+                read.map_err(|e| {
+                    GridError::key(&self.file, axis.column, e, "see `remat-bb solve --help`")
+                })?;
             }
         }
         let number = |column: &str| {
@@ -116,13 +118,17 @@ impl Grid {
         }
         options.check().map_err(of_option)?;
         if options.in_flight == Some(1) && instance.in_flight() > 1 {
-            let problem = format!("the instance has {} micro-batches in flight", instance.in_flight());
+            let problem = format!(
+                "the instance has {} micro-batches in flight",
+                instance.in_flight()
+            );
             return Err(wrong(problem, "take in_flight out of the instance".into()));
         }
         let linked = options.linked(&instance).map_err(|e| of_option(e.into()))?;
         let formulation = options.suiting(linked.as_ref().unwrap_or(&instance));
         let formulation = formulation.map_err(|e| of_option(e.into()))?;
-        check_together(&formulation, &options).map_err(|(problem, remedy)| wrong(problem, remedy))?;
+        check_together(&formulation, &options)
+            .map_err(|(problem, remedy)| wrong(problem, remedy))?;
         let solvable = AnySolvable::of(formulation, options.copies());
         let solvable = match options.reorder {
             true => solvable.reordered(),
@@ -165,7 +171,10 @@ impl Grid {
         let fewer = "give fewer stages, or another schedule";
         let full = self.pipeline_of(&split, shape, Budget::Percent(100.0));
         let full = full.map_err(|e| wrong(e, fewer.into()))?;
-        let peak_bytes = full.devices().first().map_or(0, |device| device.budget_bytes);
+        let peak_bytes = full
+            .devices()
+            .first()
+            .map_or(0, |device| device.budget_bytes);
         let facts = Facts {
             instance: instance.name().to_string(),
             digest: instance.digest(),
@@ -210,21 +219,27 @@ impl Grid {
     }
 
     /// The instance of a model with its parameters.
-    fn instance(
-        &self,
-        sources: &Sources,
-        given: &[(&Axis, &str)],
-    ) -> Result<Instance, GridError> {
-        let model = given.iter().find(|(axis, _)| matches!(axis.kind, AxisKind::Model));
+    fn instance(&self, sources: &Sources, given: &[(&Axis, &str)]) -> Result<Instance, GridError> {
+        let model = given
+            .iter()
+            .find(|(axis, _)| matches!(axis.kind, AxisKind::Model));
         let text = model.map_or("", |(_, text)| text);
-        let mut parameters = given.iter().filter(|(axis, _)| matches!(axis.kind, AxisKind::Parameter));
+        let mut parameters = given
+            .iter()
+            .filter(|(axis, _)| matches!(axis.kind, AxisKind::Parameter));
         let wrong = |problem: String, remedy: &str| {
             GridError::key(&self.file, "models", format!("{text}: {problem}"), remedy)
         };
         if !text.starts_with("zoo:") {
             if let Some((axis, _)) = parameters.next() {
-                let remedy = format!("leave out the axis, or give models zoo:... that have a {}", axis.column);
-                return Err(wrong(format!("a file has one {} only", axis.column), &remedy));
+                let remedy = format!(
+                    "leave out the axis, or give models zoo:... that have a {}",
+                    axis.column
+                );
+                return Err(wrong(
+                    format!("a file has one {} only", axis.column),
+                    &remedy,
+                ));
             }
             let bytes = match sources.get(text) {
                 Some(bytes) => bytes.clone(),
@@ -235,12 +250,18 @@ impl Grid {
         }
         let remedy = "`remat-bb zoo list` shows all models and their parameters";
         let spec: Result<ModelSpec, _> = text.parse();
-        let spec = parameters.try_fold(spec.map_err(|e| wrong(e.to_string(), remedy))?, |spec, (axis, value)| {
-            let key = if axis.column == "batch" { "batches" } else { "devices" };
-            spec.with(axis.column, value).map_err(|e| {
-                GridError::key(&self.file, key, format!("{text}: {e}"), remedy)
-            })
-        })?;
+        let spec = parameters.try_fold(
+            spec.map_err(|e| wrong(e.to_string(), remedy))?,
+            |spec, (axis, value)| {
+                let key = if axis.column == "batch" {
+                    "batches"
+                } else {
+                    "devices"
+                };
+                spec.with(axis.column, value)
+                    .map_err(|e| GridError::key(&self.file, key, format!("{text}: {e}"), remedy))
+            },
+        )?;
         zoo::build(&spec).map_err(|e| wrong(e.to_string(), remedy))
     }
 
@@ -253,7 +274,12 @@ impl Grid {
                 true => format!("did you mean zoo:{text}?"),
                 false => "name an instance file relative to the grid file, or zoo:MODEL".into(),
             };
-            GridError::key(&self.file, "models", format!("{}: {e}", path.display()), remedy)
+            GridError::key(
+                &self.file,
+                "models",
+                format!("{}: {e}", path.display()),
+                remedy,
+            )
         })
     }
 
@@ -262,8 +288,13 @@ impl Grid {
     /// # Errors
     /// [`GridError`] for a file that cannot be read.
     pub fn sources(&self) -> Result<Sources, GridError> {
-        let files = self.models().iter().filter(|text| !text.starts_with("zoo:"));
-        files.map(|text| Ok((text.clone(), self.load(text)?))).collect()
+        let files = self
+            .models()
+            .iter()
+            .filter(|text| !text.starts_with("zoo:"));
+        files
+            .map(|text| Ok((text.clone(), self.load(text)?)))
+            .collect()
     }
 }
 
@@ -296,18 +327,31 @@ fn check_together(
         (options.reorder, "reorder"),
         (options.plan_class.is_some(), "plan_class"),
     ];
-    let found = |from: usize| others[from..].iter().find(|other| other.0).map(|other| other.1);
+    let found = |from: usize| {
+        others[from..]
+            .iter()
+            .find(|other| other.0)
+            .map(|other| other.1)
+    };
     let refused = match (instance.in_flight() > 1, options.plan_class.is_some()) {
         (true, _) => found(0).map(|second| ("in_flight above 1", second)),
-        (false, true) => others[..2].iter().find(|other| other.0).map(|other| ("plan_class", other.1)),
-        (false, false) if instance.is_sharded() => found(1).map(|second| ("sharded weights", second)),
+        (false, true) => others[..2]
+            .iter()
+            .find(|other| other.0)
+            .map(|other| ("plan_class", other.1)),
+        (false, false) if instance.is_sharded() => {
+            found(1).map(|second| ("sharded weights", second))
+        }
         _ => None,
     };
     match refused {
         None => Ok(()),
         Some((first, second)) => Err((
             format!("{first} with {second}: they do not go together"),
-            format!("leave out one of them, or make two grids; offload = [\"{}\"] is a job without a link", crate::axes::OFF),
+            format!(
+                "leave out one of them, or make two grids; offload = [\"{}\"] is a job without a link",
+                crate::axes::OFF
+            ),
         )),
     }
 }

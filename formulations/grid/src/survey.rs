@@ -63,7 +63,8 @@ impl<'g> Survey<'g> {
             budgets.sort_unstable();
             let base = found.len();
             let order = visits(budgets.len());
-            let place = |position: usize| base + order.iter().position(|v| v.0 == position).unwrap_or(0);
+            let place =
+                |position: usize| base + order.iter().position(|v| v.0 == position).unwrap_or(0);
             for &(position, between) in &order {
                 let (budget_bytes, job) = budgets[position];
                 let before = found.last().map(|visit| visit.key.as_str());
@@ -83,7 +84,10 @@ impl<'g> Survey<'g> {
     ///
     /// # Errors
     /// As [`Survey::chain`].
-    pub fn jobs(&mut self, chains: impl IntoIterator<Item = usize>) -> Result<Vec<Visit>, GridError> {
+    pub fn jobs(
+        &mut self,
+        chains: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<Visit>, GridError> {
         let mut all = Vec::new();
         for chain in chains {
             all.extend(self.chain(chain)?);
@@ -117,7 +121,12 @@ impl<'g> Survey<'g> {
             let own = budgets.bytes(facts.plain_peak_bytes);
             bytes.extend(own.map_err(|e| {
                 let problem = format!("{}: {e}", facts.instance);
-                GridError::key(&self.grid.file, "budgets", problem, "give the smaller one first")
+                GridError::key(
+                    &self.grid.file,
+                    "budgets",
+                    problem,
+                    "give the smaller one first",
+                )
             })?);
         }
         Ok(bytes)

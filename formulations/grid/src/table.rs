@@ -23,7 +23,11 @@ impl Merged {
         let mut text = "job,result,seconds,settled\n".to_owned();
         for row in &self.rows {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{},{},{:.3},{}", row.job, row.key, row.seconds, row.settled);
+            let _ = writeln!(
+                text,
+                "{},{},{:.3},{}",
+                row.job, row.key, row.seconds, row.settled
+            );
         }
         text
     }
@@ -45,7 +49,8 @@ impl MergedRow {
             format!("{:.4}", self.budget_percent()),
             self.status.clone(),
             number(self.objective),
-            self.overhead_percent().map_or_else(String::new, |over| format!("{over:.4}")),
+            self.overhead_percent()
+                .map_or_else(String::new, |over| format!("{over:.4}")),
             number(self.peak_memory_bytes),
             number(self.bound),
             quoted(&self.bound_scope),

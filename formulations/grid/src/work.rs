@@ -147,9 +147,13 @@ impl<'a> Work<'a> {
             if subject.as_ref().is_none_or(|(of, _)| *of != row) {
                 subject = Some((row, survey.subject(visit.job)?));
             }
-            let Some((_, subject)) = &subject else { continue };
+            let Some((_, subject)) = &subject else {
+                continue;
+            };
             let stored = self.store.get(&visit.key);
-            let had_failed = stored.as_ref().is_some_and(|record| record.status == FAILED);
+            let had_failed = stored
+                .as_ref()
+                .is_some_and(|record| record.status == FAILED);
             let holds = |record: &Record| {
                 !is_stale && record.status != FAILED && record.holds(subject, visit)
             };
@@ -167,9 +171,8 @@ impl<'a> Work<'a> {
                         visit,
                     };
                     let settled = visit.between.filter(|_| self.grid.starts);
-                    let settled = settled.and_then(|(low, high)| {
-                        job.settled(&records[low], &records[high])
-                    });
+                    let settled =
+                        settled.and_then(|(low, high)| job.settled(&records[low], &records[high]));
                     let is_interrupted = self.listener.is_interrupted();
                     let record = match settled {
                         Some(record) => Some(record),
@@ -207,7 +210,9 @@ impl<'a> Work<'a> {
     }
 
     fn count(&self, total: &Mutex<Tally>, one: Tally) {
-        let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut total = total
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         *total = total.and(one);
         (self.look)(*total);
     }
