@@ -314,9 +314,6 @@ budgets, 4 no plan.")]
 pub struct SweepArguments {
     /// Instance file, zoo:MODEL?parameter=value&..., or a grid of instances: GRID.toml
     pub instance: PathBuf,
-    /// A grid in place of one instance
-    #[command(flatten)]
-    pub grid: GridOptions,
     /// Budgets: FROM..TO:COUNT, or a list with commas
     ///
     /// Budgets of a range are evenly spaced, both ends included. Each is written as for `solve`; the
@@ -350,6 +347,9 @@ pub struct SweepArguments {
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,
+    /// A grid in place of one instance
+    #[command(flatten)]
+    pub grid: GridOptions,
 }
 
 /// `remat-bb max-batch`

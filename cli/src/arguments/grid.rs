@@ -53,7 +53,7 @@ pub struct GridOptions {
     /// Jobs of a grid at the same time [default: one per core]
     ///
     /// Each job has the threads of the grid file, one by default.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
 }
 

@@ -6,7 +6,6 @@ use crate::grid::Grid;
 use crate::record::{FAILED, Record};
 use crate::subject::{Facts, Subject};
 use crate::survey::{Survey, Visit};
-use remat_instances::simulate;
 use remat_search::{Status, relative_gap};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -267,8 +266,7 @@ fn share_plans(
                 let subject = survey.subject(row.job)?;
                 let key = plan.as_deref().unwrap_or_default();
                 let known = folder.get(key).and_then(|record| record.planned(&subject));
-                let replay =
-                    known.and_then(|(plan, _)| simulate::plan(&subject.instance, &plan).ok());
+                let replay = known.map(|(_, replay)| replay);
                 let Some(replay) = replay.filter(|r| r.peak_bytes <= row.budget_bytes) else {
                     continue;
                 };
