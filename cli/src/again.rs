@@ -18,6 +18,13 @@ pub fn with(long: &str, short: char, value: &str) -> Option<String> {
     changed(COMMAND.get()?, long, short, value)
 }
 
+/// The kept command for a shell.
+pub fn command() -> Option<String> {
+    let words = COMMAND.get()?.iter().skip(1).map(|word| quoted(word));
+    let words: Vec<String> = std::iter::once("remat-bb".into()).chain(words).collect();
+    Some(words.join(" "))
+}
+
 fn changed(command: &[String], long: &str, short: char, value: &str) -> Option<String> {
     let (long, short) = (format!("--{long}"), format!("-{short}"));
     let mut words = vec!["remat-bb".to_owned()];

@@ -4,6 +4,7 @@ mod compare;
 mod exec;
 mod export;
 mod fits;
+mod grid;
 mod groups;
 mod improve;
 mod lp;
@@ -22,6 +23,7 @@ pub use exec::{
 };
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use fits::FitsArguments;
+pub use grid::{GridOptions, MergeArguments};
 pub use groups::{PlansOption, ShardsOption};
 pub use improve::ImproveArguments;
 pub use lp::{LpArguments, LpMethod, Switch};
@@ -109,7 +111,11 @@ Find the frontier of time against memory over a range of budgets.
 
 Every budget gets a plan of least cost, and a proven lower bound on stage schedules in the given order. A plan for less \
 memory fits a larger budget, and a bound for more memory holds for a smaller one. The known heuristics run at every \
-budget for comparison. With --offload plans may copy tensors to the host, and costs are makespans.";
+budget for comparison. With --offload plans may copy tensors to the host, and costs are makespans.
+
+A grid file has several models, batches, devices, budgets, links and seeds. Each of its jobs leaves a result file in the \
+folder of --resume, so any number of processes can share a grid, and a run after an interrupt goes on. `remat-bb merge` \
+makes the table. docs/guides/a-thousand-solves.md is the guide.";
 
 const MAX_BATCH_ABOUT: &str = "\
 Find the largest batch of a model within a memory budget and a bounded cost.
@@ -155,6 +161,9 @@ pub enum Command {
     /// Find the frontier of time against memory over a range of budgets
     #[command(long_about = SWEEP_ABOUT)]
     Sweep(SweepArguments),
+    /// Merge the results of a grid into one table
+    #[command(long_about = grid::MERGE_ABOUT)]
+    Merge(MergeArguments),
     /// Find where to cut a model into pipeline stages, and what each recomputes
     #[command(long_about = pipeline::PIPELINE_ABOUT)]
     Pipeline(Box<PipelineArguments>),
@@ -290,6 +299,9 @@ pub struct SolveArguments {
     pub quiet: bool,
 }
 
+/// Budgets of a sweep that names none.
+pub const DEFAULT_BUDGETS: &str = "40%..100%:20";
+
 /// `remat-bb sweep`
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = "\
@@ -297,19 +309,21 @@ Examples:
   remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
   remat-bb sweep graph.json --budgets 5GiB,6GiB,8GiB --time-limit 1m --json --plans plans
   remat-bb sweep 'zoo:resnet18?batch=16&device=v100' --budgets 60%..100%:5 --time-limit 5s --offload pcie3
+  remat-bb sweep grid.toml --resume runs
+  remat-bb sweep grid.toml --resume runs --shard 2/8
 
 `remat-bb schema sweep` describes the object that --json prints.
 
 Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: no stage schedule fits any of the \
 budgets, 4 no plan.")]
 pub struct SweepArguments {
-    /// Instance file, or zoo:MODEL?parameter=value&...
+    /// Instance file, zoo:MODEL?parameter=value&..., or a grid of instances: GRID.toml
     pub instance: PathBuf,
     /// Budgets: FROM..TO:COUNT, or a list with commas
     ///
     /// Budgets of a range are evenly spaced, both ends included. Each is written as for `solve`; the
     /// first may be `least`, which is searched before.
-    #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
+    #[arg(short, long, value_name = "BUDGETS", default_value = DEFAULT_BUDGETS)]
     pub budgets: String,
     /// Limits of the search, formulation and copies
     #[command(flatten)]
@@ -338,6 +352,9 @@ pub struct SweepArguments {
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,
+    /// A grid in place of one instance
+    #[command(flatten)]
+    pub grid: GridOptions,
 }
 
 /// `remat-bb max-batch`

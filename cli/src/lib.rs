@@ -137,6 +137,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Baselines(arguments) => commands::baselines::run(arguments),
         Command::Fits(arguments) => commands::fits::run(arguments),
         Command::Sweep(arguments) => commands::sweep::run(arguments),
+        Command::Merge(arguments) => commands::merge::run(arguments),
         Command::Pipeline(arguments) => commands::pipeline::run(arguments),
         Command::MaxBatch(arguments) => commands::max_batch::run(arguments),
         Command::Explain(arguments) => commands::explain::run(arguments),

@@ -218,6 +218,11 @@ impl Activity {
         Activity { line }
     }
 
+    /// Returns whether it has a line on a terminal.
+    pub fn is_shown(&self) -> bool {
+        self.line.is_some()
+    }
+
     /// Says what is done now.
     pub fn say(&self, text: String) {
         if let Some(line) = &self.line {

@@ -19,7 +19,7 @@ const PAGES: [(&str, &str, &[&str]); 9] = [
     (
         "frontier-and-batch",
         "Frontiers, batches and heuristics",
-        &["sweep", "max-batch", "baselines"],
+        &["sweep", "merge", "max-batch", "baselines"],
     ),
     ("plans", "Plans", &["verify", "improve"]),
     (

@@ -9,7 +9,7 @@
 //! | [`zoo`] | training graphs of well-known networks, from shapes and a roofline model |
 //! | [`place`] | buffers with given lives, their addresses, and the replay of addresses |
 //! | [`order`] | graphs whose operators may run in another order, and the judge of orders |
-//! | [`budget`] | memory budgets and their units |
+//! | [`budget`], [`budgets`] | memory budgets and their units; lists and ranges of them |
 //! | [`schedule`] | the nodes computed and the tensors kept in each stage |
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
 //! | [`plain`] | the step without recomputation, the reference of percentages |
@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+pub mod budgets;
 pub mod document;
 pub mod explain;
 pub mod formats;

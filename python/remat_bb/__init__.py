@@ -16,7 +16,9 @@ of the project.
 """
 
 from ._dropin import install, uninstall
+from ._executors import ray_executor
 from ._memory import order, order_baselines, place, place_baselines, plan_memory
+from ._merged import Merged, merge
 from ._native import (
     Answer,
     Baseline,
@@ -39,6 +41,7 @@ from ._native import (
     zoo_models,
 )
 from ._solve import baselines, explain, frontier, improve, max_batch, solve, verify
+from ._sweep import sweep
 from .errors import (
     FileError,
     InfeasibleBudget,
@@ -48,6 +51,7 @@ from .errors import (
     InvalidInstance,
     InvalidPlan,
     InvalidType,
+    JobsLost,
     LimitReached,
     NoExactForm,
     PlanRefuted,
@@ -68,9 +72,11 @@ __all__ = [
     "InvalidInstance",
     "InvalidPlan",
     "InvalidType",
+    "JobsLost",
     "LimitReached",
     "MaxBatch",
     "MemoryPlan",
+    "Merged",
     "NoExactForm",
     "Order",
     "OrderBaseline",
@@ -91,12 +97,15 @@ __all__ = [
     "improve",
     "install",
     "max_batch",
+    "merge",
     "order",
     "order_baselines",
     "place",
     "place_baselines",
     "plan_memory",
+    "ray_executor",
     "solve",
+    "sweep",
     "uninstall",
     "verify",
     "zoo_models",

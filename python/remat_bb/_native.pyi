@@ -861,3 +861,71 @@ def parse_seconds(time_limit: Duration, /) -> float:
 
 def run_command(arguments: list[str]) -> int:
     """Runs the command line and returns its exit code; the first argument is the program's name."""
+
+class Grid:
+    """A grid of solves with its instance files."""
+
+    @staticmethod
+    def read(path: str | os.PathLike[str], /) -> Grid:
+        """Reads a grid file.
+
+        Raises:
+            InvalidArgument: the message names the file and the key.
+        """
+
+    @staticmethod
+    def of(text: str, instances: dict[str, Instance], /) -> Grid:
+        """Makes a grid from JSON text of the shape of a grid file, and the instances that it names.
+
+        Raises:
+            InvalidArgument: the message names the key.
+        """
+
+    def __len__(self) -> int: ...
+    def packs(self, chains: list[int], least: int, /) -> list[list[int]]:
+        """Packs of whole chains with at least this number of jobs each."""
+
+    def words(self, job: int, /) -> str:
+        """The job's values in words."""
+
+    def keys(self) -> list[list[tuple[int, str]]]:
+        """For each chain, the number of each job and the key of its result.
+
+        Raises:
+            InvalidArgument: an instance or options do not work.
+        """
+
+    def save(self, folder: str | os.PathLike[str], /) -> None:
+        """Makes the folder of the results, or takes one that exists.
+
+        Raises:
+            InvalidArgument: it cannot be written.
+        """
+
+    def payload(self, chains: list[int], /) -> bytes:
+        """Everything that :func:`grid_work` needs for some chains."""
+
+class GridTable:
+    """The merged results of a folder."""
+
+    def json(self) -> str:
+        """The table as JSON text."""
+
+    def csv(self) -> str:
+        """The table as CSV."""
+
+    def times(self) -> str:
+        """The times as CSV."""
+
+    def pictures(self) -> list[tuple[str, str]]:
+        """Name and SVG text of each picture."""
+
+def grid_work(
+    payload: bytes, folder: str | os.PathLike[str] | None, /
+) -> list[tuple[str, str]]: ...
+def grid_put(folder: str | os.PathLike[str], key: str, text: str, /) -> None: ...
+def grid_has(folder: str | os.PathLike[str], key: str, /) -> bool: ...
+def grid_merge(folder: str | os.PathLike[str], /) -> GridTable: ...
+def grid_plan(
+    folder: str | os.PathLike[str], job: int, key: str, /
+) -> tuple[Instance, str | None]: ...

@@ -151,3 +151,24 @@ class LimitReached(RematError):
         self.budget_bytes = budget_bytes
         self.bound = bound
         self.seconds = seconds
+
+
+class JobsLost(RematError):
+    """Jobs of a sweep whose workers died or failed at every attempt.
+
+    Attributes:
+        jobs: Numbers of the jobs without a result.
+    """
+
+    jobs: list[int]
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        place: str | None = None,
+        remedy: str | None = None,
+        jobs: list[int] | None = None,
+    ) -> None:
+        super().__init__(message, place=place, remedy=remedy)
+        self.jobs = jobs or []

@@ -11,6 +11,7 @@
 //! | [`solving`] | from an instance and a budget to a plan |
 //! | [`plan`], [`prices`] | plans, solved or read; prices of memory |
 //! | [`frontier`] | one budget after another |
+//! | [`grid`] | grids of solves |
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
 //! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
@@ -32,6 +33,7 @@ pub mod batch;
 pub mod command;
 pub mod comparing;
 pub mod frontier;
+pub mod grid;
 pub mod improving;
 mod instance;
 pub mod judging;
@@ -73,6 +75,8 @@ mod _native {
     use crate::comparing::{Baseline, baselines};
     #[pymodule_export]
     use crate::frontier::{Frontier, FrontierPoint, frontier};
+    #[pymodule_export]
+    use crate::grid::{Grid, GridTable, grid_has, grid_merge, grid_plan, grid_put, grid_work};
     #[pymodule_export]
     use crate::improving::improve;
     #[pymodule_export]

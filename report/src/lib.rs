@@ -6,6 +6,7 @@
 //! | `replay` | [`ReplayJson`]: findings of a replay in results |
 //! | [`results`], `solve` | objects that commands print as JSON; [`SolveJson`]: the answer of a solve |
 //! | [`pipeline`] | objects of pipelines |
+//! | [`grid`] | merged results of a grid, and their pictures |
 //! | [`search_log`] | the log of a search over a linear or integer program |
 //! | [`transfers`] | copies to the host and their link |
 //! | [`spans`], [`pieces`] | work and memory of a replayed plan over time |
@@ -19,6 +20,7 @@ mod clock;
 pub mod draw;
 pub mod html;
 pub mod pieces;
+pub mod grid;
 pub mod pipeline;
 mod replay;
 pub mod results;

@@ -5,24 +5,27 @@ use clap::Subcommand;
 use std::fmt::Write;
 
 /// Subcommands by task, in the order in which a new user meets them.
-const TASKS: [(&str, &[&str]); 6] = [
+const TASKS: [(&str, &[&str]); 5] = [
     (
-        "Plan a model",
+        "Plan a model and its memory",
         &[
             "solve",
             "pipeline",
             "fits",
             "sweep",
+            "merge",
             "max-batch",
             "baselines",
             "zoo",
+            "order",
+            "place",
+            "plan-memory",
         ],
     ),
     (
         "Read and check plans",
         &["explain", "show", "report", "verify", "improve"],
     ),
-    ("Orders and addresses", &["order", "place", "plan-memory"]),
     (
         "Run plans (needs a build with libtorch; in Python: remat_bb.torch)",
         &["profile", "exec", "train-check"],

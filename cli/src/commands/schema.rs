@@ -46,8 +46,10 @@ static OBJECTS: [(&str, &[OfObject]); 22] = [
         &[
             of::<sweep::SweepJson<'static>>,
             of::<pipeline::compare::PipelineSweepJson<'static>>,
+            of::<grid::GridJson>,
         ],
     ),
+    ("merge", &[of::<remat_report::grid::MergeJson>]),
     ("max-batch", &[of::<max_batch::MaxBatchJson<'static>>]),
     (
         "show",

@@ -1,5 +1,6 @@
 //! `remat-bb sweep`
 
+use super::grid;
 use super::solve::least::{self, LEAST};
 use crate::arguments::SweepArguments;
 use crate::failure::{Exit, Failure};
@@ -11,6 +12,7 @@ use remat_formulations::solve::{
     AnyPlan, AnySolvable, Baselines, Compared, Frontier, FrontierPoint, LeastBudget,
 };
 use remat_instances::budget::format_bytes;
+use remat_instances::budgets::Budgets;
 use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance};
 use remat_report::draw::tradeoff::{self, Curve, TradeoffPicture};
@@ -34,6 +36,10 @@ type SweepPoint = FrontierPoint<AnyPlan>;
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
+    if grid::is_grid(&arguments.instance) {
+        return grid::run(arguments);
+    }
+    grid::check_absent(&arguments.grid)?;
     let mut arguments = arguments.clone();
     let (shards, pipeline) = (&arguments.shards, &arguments.pipeline);
     shards.check_link(pipeline)?;
@@ -179,39 +185,9 @@ pub fn budgets(option: &str, text: &str, plain_bytes: u64) -> Result<Vec<u64>, F
         remedy: "write FROM..TO:COUNT, for example 40%..100%:20, or a list such as 5GiB,6GiB"
             .into(),
     };
-    let one = |part: &str| -> Result<u64, Failure> {
-        let budget: remat_instances::Budget = part
-            .trim()
-            .parse()
-            .map_err(|e: remat_instances::budget::BudgetError| fail(e.to_string()))?;
-        Ok(budget.bytes(plain_bytes))
-    };
-    let Some((from, rest)) = text.split_once("..") else {
-        return text.split(',').map(one).collect();
-    };
-    let Some((to, count)) = rest.rsplit_once(':') else {
-        return Err(fail("the number of budgets is missing".into()));
-    };
-    let count: u64 = match count.trim().parse() {
-        Ok(count) if (1..=1000).contains(&count) => count,
-        _ => {
-            return Err(fail(format!(
-                "the number of budgets is {count:?}, not a number from 1 to 1000"
-            )));
-        }
-    };
-    let (from, to) = (one(from)?, one(to)?);
-    if from > to {
-        return Err(fail(format!(
-            "the first budget ({}) is above the last ({})",
-            format_bytes(from),
-            format_bytes(to)
-        )));
-    }
-    let span = u128::from(to - from);
-    let steps = u128::from((count - 1).max(1));
-    let at = |k: u64| from + (span * u128::from(k) / steps) as u64;
-    Ok((0..count).map(at).collect())
+    let read = text.parse::<Budgets>();
+    let read = read.and_then(|budgets| budgets.bytes(plain_bytes));
+    read.map_err(|e| fail(e.to_string()))
 }
 
 /// The picture of a frontier: plans and bounds of this program, and for each point the other

@@ -9,6 +9,7 @@ use plotters::style::text_anchor::HPos;
 use remat_instances::budget::format_bytes;
 
 /// One strategy's results.
+#[derive(Clone)]
 pub struct Curve {
     /// Name in the legend.
     pub name: String,
