@@ -18,9 +18,9 @@
 
 mod clock;
 pub mod draw;
+pub mod grid;
 pub mod html;
 pub mod pieces;
-pub mod grid;
 pub mod pipeline;
 mod replay;
 pub mod results;
