@@ -3,8 +3,9 @@
     python python/bench/fleet.py --jobs 200 --engines threads,processes
     python python/bench/fleet.py --jobs 10000 --engines threads,loky,dask,ray --kill
 
-Each line has the engine, seconds, jobs per second, own processor time over own and idle time of the
-machine, killed workers, and whether the merged bytes equal the bytes of the first engine.
+Each line has the engine, seconds, own processor seconds, jobs per second, own processor time over
+own and idle time of the machine, killed workers, and whether the merged bytes equal the bytes of
+the first engine.
 """
 
 from __future__ import annotations
@@ -93,13 +94,13 @@ class Meter:
         fields = Path("/proc/stat").read_text().split("\n")[0].split()
         return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")
 
-    def share(self) -> float:
-        """Own seconds over own and idle ones."""
+    def used(self) -> tuple[float, float]:
+        """Own processor seconds, and their share of own and idle ones."""
         self.over.set()
         self.thread.join()
         self._sample()
         own = sum(used - self.base.get(pid, 0.0) for pid, used in self.own.items())
-        return own / max(own + self._idle() - self.idle, 1e-9)
+        return own, own / max(own + self._idle() - self.idle, 1e-9)
 
 
 class Killer:
@@ -183,14 +184,15 @@ def run(name: str, asked: dict, workers: int, kills: int, pause: float) -> str:
         killer = Killer(pids, kills, pause) if kills else None
         begun, meter = time.perf_counter(), Meter()
         merged = remat_bb.sweep(asked, executor=executor, folder=folder, tries=5)
-        seconds, share = time.perf_counter() - begun, meter.share()
+        seconds, (own, share) = time.perf_counter() - begun, meter.used()
         killed = killer.stop() if killer else 0
         text = merged.to_csv()
     rate = len(merged) / seconds
     print(
-        f"{name:10} {seconds:8.1f} s {rate:7.1f} jobs/s  cores {share:5.1%}  killed {killed:3}",
+        f"{name:10} {seconds:8.1f} s  {own:7.1f} CPU s {rate:7.1f} jobs/s  cores {share:5.1%}",
         end="",
     )
+    print(f"  killed {killed:3}", end="")
     return text
 
 
