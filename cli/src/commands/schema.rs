@@ -17,7 +17,7 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The objects that each command prints with `--json`, and the object for errors.
-static OBJECTS: [(&str, &[OfObject]); 22] = [
+static OBJECTS: [(&str, &[OfObject]); 23] = [
     ("solve", &[of::<SolveJson<'static>>]),
     (
         "verify",
