@@ -8,7 +8,7 @@ import remat_bb
 
 
 def test_the_viewer_of_torch_opens_snapshots(tmp_path):
-    instance = remat_bb.Instance.zoo("resnet18?batch=2")
+    instance = remat_bb.Instance.zoo("resnet18?batch=32")
     plan = remat_bb.solve(instance, "70%", time_limit=3, gap=0.05)
     plan.to_snapshot(tmp_path / "memory.pickle")
 
