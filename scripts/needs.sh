@@ -109,7 +109,6 @@ need_test() {
     # scripts/setup-torch.sh fetches libtorch with pip.
     missing_package python3-pip python3 -m pip --version
     install_packages
-    want_browser
     if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
         echo "Python 3.10 or later is needed; found $(python3 --version 2>&1)" >&2
         exit 2
