@@ -31,7 +31,7 @@ impl Plan {
             let plan = &self.document.plan;
             byte_prices(&self.view, plan, budget, limit, &**relay).map_err(Trouble::from)
         })?;
-        let prices = value?.into_iter();
+        let prices = value?.moments.into_iter();
         Ok(prices.map(|price| (price.run, price.per_byte)).collect())
     }
 }

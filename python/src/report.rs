@@ -58,12 +58,12 @@ fn page(plans: &[&Plan], limit: Duration, listener: &dyn Listener) -> Result<Str
         .map(|plan| (&plan.view, &plan.document.plan, budget(plan)));
     let priced: Vec<_> = priced.collect();
     let prices = byte_prices_of(&priced, limit, listener);
-    for (k, (plan, prices)) in plans.iter().zip(&prices).enumerate() {
+    for (k, (plan, priced)) in plans.iter().zip(&prices).enumerate() {
         let budget_bytes = plan.document.budget_bytes;
-        let bound = plan.found.as_ref().map(|found| PlanBound {
-            cost: found.bound,
-            scope: found.bound_scope.to_string(),
-        });
+        let found = plan.found.as_ref();
+        let found = found.map(|found| (found.bound, found.bound_scope.to_string()));
+        let found = found.or(priced.bound.map(|(cost, scope)| (cost, scope.into())));
+        let bound = found.map(|(cost, scope)| PlanBound { cost, scope });
         if let (Some(bytes), Some(bound)) = (budget_bytes, &bound) {
             findings.add_bound(bytes, bound.cost, &bound.scope);
         }
@@ -78,7 +78,7 @@ fn page(plans: &[&Plan], limit: Duration, listener: &dyn Listener) -> Result<Str
             addresses: plan.document.addresses.as_ref(),
             budget_bytes,
             bound,
-            prices,
+            prices: &priced.moments,
             is_plain: false,
         };
         document.add(name, &source)?;

@@ -162,8 +162,11 @@ fn plans(
     interrupt::catch("leaving out prices of memory", false);
     let limit = arguments.time_limit.unwrap_or(PRICE_LIMIT);
     let prices = byte_prices_of(&priced, limit, &*interrupted);
-    for (((name, found), budget_bytes), prices) in found.iter().zip(budgets).zip(&prices) {
+    for (((name, found), budget_bytes), priced) in found.iter().zip(budgets).zip(&prices) {
         let bound = budget_bytes.and_then(|bytes| findings.bound(bytes));
+        let bound = bound.map(|(cost, scope)| (cost, scope.to_owned()));
+        let own = budget_bytes.and(priced.bound);
+        let bound = bound.or(own.map(|(cost, scope)| (cost, scope.to_owned())));
         let source = PlanSource {
             name: names(name),
             instance: &found.instance,
@@ -171,11 +174,8 @@ fn plans(
             replay: &found.replay,
             addresses: found.addresses.as_ref(),
             budget_bytes,
-            bound: bound.map(|(cost, scope)| PlanBound {
-                cost,
-                scope: scope.into(),
-            }),
-            prices,
+            bound: bound.map(|(cost, scope)| PlanBound { cost, scope }),
+            prices: &priced.moments,
             is_plain: false,
         };
         let added = document.add(instance.name(), &source);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 const GRID: &str = "models = ['zoo:chain?n=6', 'zoo:chain?n=7', 'graph.json']
-budgets = ['40%..130%:7', '57%']
+budgets = ['40%..145%:8', '57%']
 seeds = [0, 1]
 chain = 4
 [settings]

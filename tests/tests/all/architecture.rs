@@ -75,8 +75,16 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
     );
     let pipeline = ["remat-formulations", "remat-instances", "remat-search"];
     assert_eq!(of("remat-pipeline"), pipeline);
+    let grid = [
+        "remat-formulations",
+        "remat-instances",
+        "remat-pipeline",
+        "remat-search",
+    ];
+    assert_eq!(of("remat-grid"), grid);
     let shown = [
         "remat-formulations",
+        "remat-grid",
         "remat-instances",
         "remat-memory",
         "remat-pipeline",

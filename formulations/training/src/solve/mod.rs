@@ -31,5 +31,5 @@ pub use front::Solve;
 pub use frontier::{Frontier, FrontierPoint};
 pub use least::LeastBudget;
 pub use linkable::{AnyPlan, AnySolvable};
-pub use prices::{MomentPrice, PRICE_LIMIT, byte_prices, byte_prices_of};
+pub use prices::{MomentPrice, PRICE_LIMIT, Priced, byte_prices, byte_prices_of};
 pub use solution::{CopyChoice, FreePlans, Solution};

@@ -5,7 +5,7 @@ use crate::offload::CopyPhase;
 use crate::offload::interval::{self, LinkGraph, ProofLimits};
 use remat_instances::plan::{Plan, Step};
 use remat_instances::{Budget, Instance, NodeId, Semantics};
-use remat_search::{BytePrice, Effort, Listener, Settings, SolveError};
+use remat_search::{BytePrice, Effort, Listener, Settings, SolveError, Status};
 use std::time::{Duration, Instant};
 
 /// Default time for the relaxations of all plans of a report.
@@ -20,6 +20,16 @@ pub struct MomentPrice {
     pub run: usize,
     /// Cost for a byte more at this moment alone, in the unit of costs.
     pub per_byte: f64,
+}
+
+/// Findings of a relaxation about a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Priced {
+    /// Prices above 0, in the order of the plan's computations.
+    pub moments: Vec<MomentPrice>,
+    /// A proven lower bound on the cost of plans within the budget, and the plans that it covers
+    /// ([`Outcome::bound_scope`](remat_search::Outcome)); `None` for plans with copies.
+    pub bound: Option<(u64, &'static str)>,
 }
 
 /// Prices of memory at the moments of a plan, by the relaxation of its program within the budget:
@@ -37,7 +47,7 @@ pub struct MomentPrice {
 /// let instance = zoo::build(&"zoo:vgg16?batch=32".parse()?)?;
 /// let solution = Solve::new(&instance, Budget::Percent(90.0)).gap(0.05).run()?;
 /// let (plan, budget) = (&solution.plan()?.document.plan, solution.budget_bytes());
-/// let prices = byte_prices(&instance, plan, budget, Duration::from_secs(10), &())?;
+/// let prices = byte_prices(&instance, plan, budget, Duration::from_secs(10), &())?.moments;
 /// let per_mib = prices.iter().map(|price| price.per_byte).sum::<f64>() * 1048576.0;
 /// println!("1 MiB more everywhere saves {per_mib} at this rate");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,10 +61,11 @@ pub fn byte_prices(
     budget_bytes: u64,
     limit: Duration,
     listener: &dyn Listener,
-) -> Result<Vec<MomentPrice>, SolveError> {
-    let prices = match instance.host_link() {
+) -> Result<Priced, SolveError> {
+    let (prices, bound) = match instance.host_link() {
         Some(_) if plan.steps.iter().any(is_copy) => {
-            of_trips(instance, plan, budget_bytes, limit, listener)?
+            let prices = of_trips(instance, plan, budget_bytes, limit, listener)?;
+            (prices, None)
         }
         _ => {
             let settings = Settings {
@@ -73,10 +84,18 @@ pub fn byte_prices(
             }
             let solution = solve.run()?;
             let proof = solution.proof.as_ref();
-            proof.map_or_else(Vec::new, |proof| proof.prices().to_vec())
+            let prices = proof.map_or_else(Vec::new, |proof| proof.prices().to_vec());
+            let fits = solution.status != Status::Infeasible;
+            (
+                prices,
+                fits.then_some((solution.bound, solution.bound_scope)),
+            )
         }
     };
-    Ok(at_runs(plan, &prices))
+    Ok(Priced {
+        moments: at_runs(plan, &prices),
+        bound,
+    })
 }
 
 /// Prices of several plans, each with its instance and its budget in bytes, within one time limit.
@@ -85,12 +104,12 @@ pub fn byte_prices_of(
     plans: &[(&Instance, &Plan, u64)],
     limit: Duration,
     listener: &dyn Listener,
-) -> Vec<Vec<MomentPrice>> {
+) -> Vec<Priced> {
     let begun = Instant::now();
     let price = |(k, (instance, plan, budget_bytes)): (usize, &(&Instance, &Plan, u64))| {
         let left = limit.saturating_sub(begun.elapsed()) / (plans.len() - k) as u32;
         if left.is_zero() || listener.is_interrupted() {
-            return Vec::new();
+            return Priced::default();
         }
         byte_prices(instance, plan, *budget_bytes, left, listener).unwrap_or_default()
     };
@@ -185,7 +204,8 @@ mod tests {
         let instance = zoo::build(&"zoo:unet?batch=2".parse().unwrap()).unwrap();
         for semantics in [Semantics::Checkmate, Semantics::Monet] {
             let (plan, budget, bound) = solved(&instance, semantics, Budget::Percent(60.0));
-            let prices = byte_prices(&instance, &plan, budget, LIMIT, &()).unwrap();
+            let prices = byte_prices(&instance, &plan, budget, LIMIT, &());
+            let prices = prices.unwrap().moments;
             assert!(prices.iter().all(|price| price.per_byte > 0.0));
             let rate: f64 = prices.iter().map(|price| price.per_byte).sum();
             let more = budget / 25;
@@ -195,8 +215,9 @@ mod tests {
             assert!(error < 0.002, "{semantics:?}: {bound} - {saved}, {other}");
             // A step that computes nothing again has memory to spare.
             let (plan, plain, _) = solved(&instance, semantics, Budget::Percent(100.0));
-            let prices = byte_prices(&instance, &plan, plain, LIMIT, &()).unwrap();
-            assert_eq!(prices, []);
+            let priced = byte_prices(&instance, &plan, plain, LIMIT, &()).unwrap();
+            assert_eq!(priced.moments, []);
+            assert_eq!(priced.bound.unwrap().0, instance.base_cost());
         }
     }
 
@@ -211,7 +232,8 @@ mod tests {
         let solution = solve.gap(0.05).run().unwrap();
         let plan = &solution.document().unwrap().plan;
         assert!(plan.steps.iter().any(is_copy));
-        let prices = byte_prices(&instance, plan, solution.budget_bytes(), LIMIT, &()).unwrap();
+        let prices = byte_prices(&instance, plan, solution.budget_bytes(), LIMIT, &());
+        let prices = prices.unwrap().moments;
         assert!(prices.iter().map(|price| price.per_byte).sum::<f64>() > 0.0);
     }
 }

@@ -117,9 +117,7 @@ impl Proven for LinkGraph {
         let LinkRow::Base(row) = row else {
             return None;
         };
-        let at = self.graph.limited(row)?;
-        let growth = at.growth * self.unit as f64;
-        Some(Limited { growth, ..at })
+        self.graph.limited(row)
     }
 
     fn write_row(&self, row: &LinkRow, text: &mut String) {
