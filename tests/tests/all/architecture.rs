@@ -78,6 +78,7 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
     let grid = [
         "remat-formulations",
         "remat-instances",
+        "remat-lp",
         "remat-pipeline",
         "remat-search",
     ];
