@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Default time for the relaxations of all plans of a report.
 pub const PRICE_LIMIT: Duration = Duration::from_secs(10);
+/// Share of the largest price up to which a price is rounding.
+const ROUNDING: f64 = 1e-9;
 /// Simplex iterations of the relaxation of a plan with copies.
 const ITERATIONS: u64 = 20_000;
 
@@ -62,22 +64,25 @@ pub fn byte_prices(
     limit: Duration,
     listener: &dyn Listener,
 ) -> Result<Priced, SolveError> {
+    let until = Until {
+        end: Instant::now() + limit,
+        listener,
+    };
     let (prices, bound) = match instance.host_link() {
         Some(_) if plan.steps.iter().any(is_copy) => {
-            let prices = of_trips(instance, plan, budget_bytes, limit, listener)?;
+            let prices = of_trips(instance, plan, budget_bytes, &until)?;
             (prices, None)
         }
         _ => {
+            // Work is fixed, so prices are the same in each run that ends in time.
             let settings = Settings {
-                time_limit: Some(limit),
                 effort: Effort::Quick,
-                nodes: 0,
                 prove: true,
                 ..Settings::default()
             };
             let mut solve = Solve::by(instance, plan.semantics, Budget::Bytes(budget_bytes))?
-                .settings(settings.without_overtime())
-                .listener(listener);
+                .settings(settings)
+                .listener(&until);
             // The schedule of MONeT's plans is not read off their statements.
             if plan.semantics == Semantics::Checkmate {
                 solve = solve.start_from(AnyPlan::Statements(plan.clone()), instance);
@@ -116,6 +121,18 @@ pub fn byte_prices_of(
     plans.iter().enumerate().map(price).collect()
 }
 
+/// A listener that ends the work at a moment.
+struct Until<'a> {
+    end: Instant,
+    listener: &'a dyn Listener,
+}
+
+impl Listener for Until<'_> {
+    fn is_interrupted(&self) -> bool {
+        Instant::now() >= self.end || self.listener.is_interrupted()
+    }
+}
+
 fn is_copy(step: &Step) -> bool {
     matches!(step, Step::Offload { .. } | Step::Prefetch { .. })
 }
@@ -125,8 +142,7 @@ fn of_trips(
     instance: &Instance,
     plan: &Plan,
     budget_bytes: u64,
-    limit: Duration,
-    listener: &dyn Listener,
+    until: &Until<'_>,
 ) -> Result<Vec<BytePrice>, SolveError> {
     let Some(link) =
         LinkGraph::with_semantics(instance, plan.semantics, CopyPhase::Any, budget_bytes)
@@ -134,14 +150,14 @@ fn of_trips(
         return Ok(Vec::new());
     };
     let limits = ProofLimits {
-        time: Some([limit; 2]),
+        time: None,
         iterations: [ITERATIONS, ITERATIONS],
         nodes: 0,
         gap: 0.0,
         prove: true,
     };
     let cost = AnyPlan::Statements(plan.clone()).replay(instance)?.makespan;
-    let stop = || listener.is_interrupted();
+    let stop = || until.is_interrupted();
     let proven = interval::prove(
         link.clone(),
         instance.base_cost(),
@@ -175,7 +191,8 @@ fn at_runs(plan: &Plan, prices: &[BytePrice]) -> Vec<MomentPrice> {
         let at = within.find(|at| runs[*at] == price.node).unwrap_or(end);
         sums[at] += price.per_byte;
     }
-    let sums = sums.into_iter().enumerate().filter(|sum| sum.1 > 0.0);
+    let least = ROUNDING * sums.iter().copied().fold(0.0, f64::max);
+    let sums = sums.into_iter().enumerate().filter(|sum| sum.1 > least);
     let price = |(run, per_byte)| MomentPrice { run, per_byte };
     sums.map(price).collect()
 }
