@@ -40,7 +40,7 @@ function paintPipeline() {
   const [scale, name] = timeUnit(pipeline.makespan);
   const [list, step] = ticks(0, pipeline.makespan / scale, inner / 90);
   for (const value of list) pipePlot.text(tickText(value, step), across(value * scale), bottom + 12, { align: "center" });
-  pipePlot.text(name, LEFT - 8, bottom + 12, { align: "right" });
+  pipePlot.text(name, LEFT - 18, bottom + 12, { align: "right" });
   pipePlot.canvas.setAttribute("aria-label", `Passes of ${counted(pipeline.devices.length, "device")} over ${costText(pipeline.makespan)}`);
   void width;
 }
