@@ -1,7 +1,7 @@
 //! Work of a replayed plan over time: spans on lanes, each with its cause, and memory between them.
 
 use remat_instances::Instance;
-use remat_instances::instance::NodeId;
+use remat_instances::instance::{Node, NodeId};
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
 use remat_instances::simulate::{CopySpan, Replay};
 use std::collections::BTreeMap;
@@ -55,7 +55,17 @@ impl Lane {
         matches!(self, Lane::Computation | Lane::Recomputation)
     }
 
-    fn of_copy(copy: &CopySpan) -> Self {
+    /// Bytes of a node that a span of this lane makes or moves.
+    pub(crate) fn bytes(self, node: &Node) -> u64 {
+        match self {
+            Lane::Gather => node.gather_bytes.unwrap_or(0),
+            Lane::Scatter => node.scatter_bytes.unwrap_or(0),
+            _ => node.output_bytes,
+        }
+    }
+
+    /// The lane of a copy, gather or scatter.
+    pub(crate) fn of_copy(copy: &CopySpan) -> Self {
         match (copy.buffer, copy.to_host) {
             (Some(_), true) => Lane::ToHost,
             (Some(_), false) => Lane::FromHost,
@@ -364,11 +374,7 @@ impl<'a> Walk<'a> {
         self.copies += 1;
         let node = self.instance.node(copy.node);
         let lane = Lane::of_copy(copy);
-        let bytes = match lane {
-            Lane::Gather => node.gather_bytes.unwrap_or(0),
-            Lane::Scatter => node.scatter_bytes.unwrap_or(0),
-            _ => node.output_bytes,
-        };
+        let bytes = lane.bytes(node);
         self.spans.list.push(Span {
             lane,
             node: copy.node,

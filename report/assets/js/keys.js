@@ -75,10 +75,16 @@ function toggleTheme() {
   setTheme(colours.isDark ? "light" : "dark");
 }
 
-/** Sets the theme; an empty text follows the system. */
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
+
+/** The theme that the system prefers. */
+function systemTheme() {
+  return darkSystem.matches ? "dark" : "light";
+}
+
+/** Sets the theme and paints the page in it. */
 function setTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = theme;
   readColours();
   byId("theme").textContent = colours.isDark ? "Light" : "Dark";
   for (const listener of view.listeners.plan) listener();
@@ -88,12 +94,12 @@ function setTheme(theme) {
 
 function listenTheme() {
   byId("theme").addEventListener("click", toggleTheme);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(""));
+  darkSystem.addEventListener("change", () => setTheme(systemTheme()));
   byId("print").addEventListener("click", () => window.print());
   // Paper is light.
-  let before = "";
+  let before;
   window.addEventListener("beforeprint", () => {
-    before = document.documentElement.dataset.theme ?? "";
+    before = document.documentElement.dataset.theme;
     setTheme("light");
     for (const paint of view.painters) paint();
   });

@@ -1,6 +1,7 @@
 // The start of the page.
 
 function start() {
+  document.documentElement.dataset.theme = systemTheme();
   byId("title").textContent = DATA.title;
   byId("footer").textContent = `remat-bb ${DATA.version}. All figures are those of the replay.`;
   if (!SUBJECTS.length) return;

@@ -126,7 +126,7 @@ function readColours() {
   for (const name of ["ink", "soft", "faint", "paper", "accent", "budget", "mark", "idle"]) {
     colours[name] = style.getPropertyValue(`--${name}`).trim();
   }
-  colours.isDark = style.getPropertyValue("--theme").trim() === "dark";
+  colours.isDark = document.documentElement.dataset.theme === "dark";
   colours.classes = DATA.classes.map((one) => (colours.isDark ? one.dark : one.light));
 }
 

@@ -2,6 +2,7 @@
 
 use super::classes::Class;
 use super::document::{CopiesJson, MomentsJson};
+use crate::spans::Lane;
 use remat_instances::Instance;
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{HostBuffer, Plan, Register, Step};
@@ -93,19 +94,24 @@ impl Moments {
         walk.out
     }
 
-    /// The copies of the replay; `computations` are the moments of computations.
-    pub fn copies(&self, instance: &Instance, replay: &Replay) -> CopiesJson {
+    /// The moments of computations, in their order.
+    pub fn runs(&self) -> Vec<usize> {
         let is_run = |kind: &u8| *kind == Kind::Compute as u8;
         let kinds = self.json.kind.iter().enumerate();
-        let runs: Vec<usize> = kinds.filter(|(_, k)| is_run(k)).map(|(at, _)| at).collect();
+        kinds.filter(|(_, k)| is_run(k)).map(|(at, _)| at).collect()
+    }
+
+    /// The copies of the replay.
+    pub fn copies(&self, instance: &Instance, replay: &Replay) -> CopiesJson {
+        let runs = self.runs();
         let mut out = CopiesJson::default();
         for span in &replay.transfers.spans {
-            let node = instance.node(span.node);
-            let (kind, bytes) = match (span.buffer, span.to_host) {
-                (Some(_), true) => (0, node.output_bytes),
-                (Some(_), false) => (1, node.output_bytes),
-                (None, false) => (2, node.gather_bytes.unwrap_or(0)),
-                (None, true) => (3, node.scatter_bytes.unwrap_or(0)),
+            let lane = Lane::of_copy(span);
+            let kind = match lane {
+                Lane::ToHost => 0,
+                Lane::FromHost => 1,
+                Lane::Gather => 2,
+                _ => 3,
             };
             let CopySpan { begin, end, .. } = *span;
             out.node.push(span.node.0);
@@ -113,7 +119,7 @@ impl Moments {
             out.begin.push(begin);
             out.end.push(end);
             out.idle.push(span.idle);
-            out.bytes.push(bytes);
+            out.bytes.push(lane.bytes(instance.node(span.node)));
             let reader = runs.get(span.awaited).map_or(-1, |at| *at as i64);
             out.reader.push(reader);
         }

@@ -1,7 +1,7 @@
 //! Plans on a page.
 
 use super::document::{Document, GraphJson, PlanJson, Subject, Way};
-use super::moments::{Kind, Moments};
+use super::moments::Moments;
 use super::pieces::Pieces;
 use remat_formulations::solve::MomentPrice;
 use remat_instances::plan::{Plan, PlanAddresses};
@@ -138,9 +138,7 @@ fn plan_json(source: &PlanSource<'_>, graph: usize) -> Result<PlanJson, ReplayEr
 
 /// Prices by moment.
 fn prices(list: &[MomentPrice], moments: &Moments) -> Vec<Price> {
-    let kinds = moments.json.kind.iter().enumerate();
-    let runs = kinds.filter(|(_, kind)| **kind == Kind::Compute as u8);
-    let runs: Vec<usize> = runs.map(|(at, _)| at).collect();
+    let runs = moments.runs();
     let at = |price: &MomentPrice| Some(Price(*runs.get(price.run)?, price.per_byte));
     list.iter().filter_map(at).collect()
 }
