@@ -120,3 +120,13 @@ need_test() {
     done
     command -v cargo-nextest >/dev/null || cargo install cargo-nextest --locked
 }
+
+# compiled_once LOG: fails if a build of some packages, whose output is in LOG, has compiled the common libraries anew.
+# Their features then differ from those of the whole workspace, and the tests take minutes longer.
+compiled_once() {
+    if grep -q 'Compiling remat-lp ' "$1"; then
+        echo "remat-lp was compiled anew: features of common crates differ between builds. Name them in python/Cargo.toml" \
+            "(shared-build) and tests/Cargo.toml; see docs/inside/decisions/065-the-python-package.md" >&2
+        return 1
+    fi
+}

@@ -6,7 +6,7 @@ use crate::figures::FiguresArguments;
 use crate::library::arguments::{LIBRARY_ABOUT, LibraryArguments};
 use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
-use crate::{checkmate, monet, offload, order, pipeline, planted, reorder};
+use crate::{checkmate, mip_report, monet, offload, order, pipeline, planted, reorder};
 use clap::{Parser, Subcommand, ValueEnum};
 use remat_bb::version::FULL_VERSION;
 use remat_instances::Semantics;
@@ -40,6 +40,8 @@ pub enum Command {
     /// HiGHS (feature `highs`) and solvers that are installed take turns with this one, with the
     /// same limits. Exit code 1 if an answer is wrong.
     Mip(Mip),
+    /// Count the work of the general search on four sets of programs, and compare two builds
+    MipReport(mip_report::MipReportArguments),
     /// Compare with Checkmate's published runs, and on general graphs
     ///
     /// Published runs, general graphs, overhead against budget, approximations, largest batches.

@@ -30,6 +30,7 @@ pub mod figures;
 pub mod highs;
 pub mod library;
 pub mod mip;
+pub mod mip_report;
 pub mod monet;
 pub mod netlib;
 pub mod offload;

@@ -13,6 +13,16 @@ use std::time::Instant;
 /// Restricted programs solved in parallel.
 const NEIGHBOURHOODS_TOGETHER: usize = 2;
 
+/// Ticks of restricted programs, as a share of the ticks that the whole tree is expected to take:
+/// around a good incumbent, and around a poor one or without any.
+const TREE_SHARE: f64 = 0.05;
+const POOR_TREE_SHARE: f64 = 0.2;
+
+/// Nodes from which on the tree's size is estimated. Before, restricted programs around an
+/// incumbent take this part of the root's ticks.
+const ESTIMATE_NODES: u64 = 10;
+const FIRST_PART: u64 = 6;
+
 impl TreeSearch {
     pub(super) fn sub_mip_is_due(&self) -> bool {
         let s = &self.shared.settings;
@@ -41,15 +51,22 @@ impl TreeSearch {
         } else {
             15 + 10 * self.sub_mip_luck.min(3)
         };
-        if self.side_ticks > main / 100 * share + self.root_ticks {
+        if self.info.nodes < ESTIMATE_NODES
+            && self.side_ticks > 0
+            && self.shared.incumbent.is_some()
+        {
+            self.next_sub_mip = ESTIMATE_NODES;
+            return None;
+        }
+        let worth = self.worthwhile_ticks(poor);
+        if self.side_ticks > worth.min(main / 100 * share + self.root_ticks) {
             self.next_sub_mip = self.info.nodes + 50;
             return None;
         }
-        let ticks = if poor {
-            (main / 5).max(self.root_ticks)
-        } else {
-            (main / 10).max(self.root_ticks / 2)
-        };
+        let ticks = worth.min(match poor {
+            true => (main / 5).max(self.root_ticks),
+            false => (main / 10).max(self.root_ticks / 2),
+        });
         // A restricted program manages its own budget for nested ones.
         let hard = self.shared.settings.hard_ticks();
         let left = hard.map_or(u64::MAX, |t| t.saturating_sub(self.ticks()));
@@ -72,6 +89,22 @@ impl TreeSearch {
             turn,
             ticks: ticks.min(left),
         })
+    }
+
+    /// Ticks of restricted programs that a better solution is worth: a tree that is about to end
+    /// needs none.
+    ///
+    /// A node at depth `d` stands for `2^-d` of the tree (Knuth 1975).
+    fn worthwhile_ticks(&self, poor: bool) -> u64 {
+        if self.info.nodes < ESTIMATE_NODES && self.shared.incumbent.is_some() {
+            return self.root_ticks / FIRST_PART;
+        }
+        let open = self.queue.iter().map(|n| 0.5f64.powi(n.depth as i32));
+        let closed = (1.0 - open.sum::<f64>()).max(1e-9);
+        let main = self.ticks() - self.side_ticks;
+        let tree = main.saturating_sub(self.root_ticks) as f64 / closed;
+        let share = if poor { POOR_TREE_SHARE } else { TREE_SHARE };
+        (share * tree) as u64
     }
 
     /// Adapts the share of fixed columns, and the frequency of neighbourhoods.

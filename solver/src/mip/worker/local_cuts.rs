@@ -5,39 +5,68 @@ use super::{RoundShared, Worker};
 use crate::mip::cuts::{self, Context, CutPool, SeparationEffort};
 use crate::mip::relaxation::ExtraRow;
 use remat_lp::{ModelError, Solution, VarStatus};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Limit on the cuts of a node.
 const CUTS_PER_NODE_LIMIT: usize = 20;
 
-/// Cuts found by separation at nodes, and counts of its successes.
+/// Shares of gaps that some work has closed, and its ticks.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Yield {
+    pub share: f64,
+    pub ticks: u64,
+}
+
+impl Yield {
+    /// Counts a bound that rose from `before` to `after`.
+    pub fn rise(&mut self, before: f64, after: f64, cutoff: f64) {
+        let gap = match cutoff.is_finite() {
+            true => cutoff - before,
+            false => 0.1 * before.abs().max(1.0),
+        };
+        if gap > 0.0 {
+            self.share += ((after - before) / gap).clamp(0.0, 1.0);
+        }
+    }
+
+    fn per_tick(&self) -> f64 {
+        self.share / self.ticks.max(1) as f64
+    }
+}
+
+/// Cuts found by separation at nodes, and their yield beside the yield of branching.
 #[derive(Default)]
 pub(super) struct LocalCuts {
     /// Cuts of the present node.
     pub rows: Vec<Arc<ExtraRow>>,
     pub tries: u64,
-    pub wins: u64,
+    pub cuts: Yield,
+    pub branching: Yield,
 }
 
+/// Yield of branching per tick that cuts must exceed, as a factor: their rows make all relaxations
+/// below dearer.
+const PRICE: f64 = 2.0;
+
+/// Rounds of cuts that are tried before their yield counts.
+const FREE_ROUNDS: u64 = 8;
+
 impl LocalCuts {
-    /// Returns whether a node at this depth is worth a round: every fourth level, but rarely if few
-    /// rounds have succeeded.
+    /// Returns whether a node at this depth is worth a round: every fourth level, but rarely if
+    /// branching closes gaps at a lower price.
     pub fn due(&self, shared: &RoundShared, depth: u32, processed: u64) -> bool {
         let s = &shared.settings;
-        let promising =
-            self.tries < 8 || 4 * self.wins >= self.tries || processed.is_multiple_of(64);
+        let promising = self.tries < FREE_ROUNDS
+            || self.cuts.per_tick() >= PRICE * self.branching.per_tick()
+            || processed.is_multiple_of(64);
         s.cuts && s.local_cuts && depth % 4 == 1 && s.nesting == 0 && promising
     }
 
-    /// Notes the outcome of a round: a success closes the node or a twentieth of its gap.
+    /// Notes the outcome of a round.
     pub fn judge(&mut self, before: f64, after: f64, cutoff: f64) {
-        let gap = if cutoff.is_finite() {
-            cutoff - before
-        } else {
-            0.1 * before.abs().max(1.0)
-        };
         self.tries += 1;
-        self.wins += u64::from(after - before > 0.05 * gap);
+        self.cuts.rise(before, after, cutoff);
     }
 }
 

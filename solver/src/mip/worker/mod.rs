@@ -2,6 +2,7 @@
 //! returns the others, until no child remains. Data of other workers is frozen during a round.
 
 mod candidate;
+mod heuristics;
 mod learn;
 mod local_cuts;
 mod node;
@@ -21,7 +22,7 @@ use crate::mip::extend::Decision;
 use crate::mip::extend::NodeView;
 use crate::mip::relaxation::{ExtraRow, Relaxation};
 use crate::mip::tree::{PathLink, TreeNode};
-use local_cuts::LocalCuts;
+use local_cuts::{LocalCuts, Yield};
 use node::Processed;
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use serde::{Deserialize, Serialize};
@@ -83,7 +84,8 @@ pub(crate) struct WorkerCounters {
     processed: u64,
     polished: u64,
     cut_tries: u64,
-    cut_wins: u64,
+    cuts: Yield,
+    branching: Yield,
 }
 
 impl Worker {
@@ -99,7 +101,8 @@ impl Worker {
             processed: self.processed,
             polished: self.polished,
             cut_tries: self.local_cuts.tries,
-            cut_wins: self.local_cuts.wins,
+            cuts: self.local_cuts.cuts,
+            branching: self.local_cuts.branching,
         }
     }
 
@@ -114,7 +117,8 @@ impl Worker {
         self.processed = c.processed;
         self.polished = c.polished;
         self.local_cuts.tries = c.cut_tries;
-        self.local_cuts.wins = c.cut_wins;
+        self.local_cuts.cuts = c.cuts;
+        self.local_cuts.branching = c.branching;
     }
 
     pub fn new(shared: &RoundShared, slot: u64) -> Result<Worker, ModelError> {

@@ -5,8 +5,8 @@ use super::reliability::ColumnChoice;
 use super::{RoundShared, Worker};
 use crate::mip::branching::pseudocost::Observation;
 use crate::mip::domain::Domain;
+use crate::mip::extend::CutSink;
 use crate::mip::extend::Decision;
-use crate::mip::extend::{CutSink, SolutionSink};
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::{ExtraRow, Relaxed, is_near};
 use crate::mip::statistics::{Component, ComponentTally};
@@ -90,6 +90,17 @@ impl Worker {
         }
         self.report.nodes += 1;
         self.processed += 1;
+        let begun = self.ticks() - self.local_cuts.cuts.ticks;
+        let end = self.visit(shared, node);
+        // The root's work is not the price of branching.
+        if node.depth > 0 {
+            let spent = self.ticks() - self.local_cuts.cuts.ticks - begun;
+            self.local_cuts.branching.ticks += spent;
+        }
+        end
+    }
+
+    fn visit(&mut self, shared: &RoundShared, node: &TreeNode) -> Result<Processed, ModelError> {
         let mut visit = Visit {
             node,
             bound: node.bound,
@@ -183,7 +194,7 @@ impl Worker {
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<Processed, (Solution, f64)>, ModelError> {
         self.sync_bounds(shared)?;
-        let before = self.relax.iterations();
+        let (before, ticks) = (self.relax.iterations(), self.ticks());
         let relaxed = self.counted(
             shared,
             (Component::Relaxation, "nodes"),
@@ -195,11 +206,12 @@ impl Worker {
         )?;
         self.node_iterations += self.relax.iterations() - before;
         self.node_solves += 1;
+        if visit.before_cuts.is_some() {
+            self.local_cuts.cuts.ticks += self.ticks() - ticks;
+        }
         let (solution, lp_bound) = match relaxed {
             Relaxed::Infeasible | Relaxed::Cutoff => {
-                if let Some(before) = visit.before_cuts {
-                    self.local_cuts.judge(before, f64::INFINITY, self.cutoff);
-                }
+                self.count_rise(visit, f64::INFINITY);
                 self.learn_conflict(shared);
                 return Ok(Break(Processed::Closed));
             }
@@ -216,10 +228,18 @@ impl Worker {
         if visit.relaxations == 0 {
             self.learn_gain(shared, visit.node, lp_bound);
         }
-        if let Some(before) = visit.before_cuts.take() {
-            self.local_cuts.judge(before, lp_bound, self.cutoff);
-        }
+        self.count_rise(visit, lp_bound);
         Ok(Continue((solution, lp_bound)))
+    }
+
+    /// Counts the rise of a node's bound to the yield of its cuts, or of the branching above it.
+    fn count_rise(&mut self, visit: &mut Visit<'_>, bound: f64) {
+        if let Some(before) = visit.before_cuts.take() {
+            self.local_cuts.judge(before, bound, self.cutoff);
+        } else if let (0, Some(b)) = (visit.relaxations, visit.node.branched) {
+            let branching = &mut self.local_cuts.branching;
+            branching.rise(b.parent_bound, bound, self.cutoff);
+        }
     }
 
     /// Learns the gain of the branching above a node from the node's first relaxation.
@@ -261,12 +281,14 @@ impl Worker {
             return Ok(false);
         }
         visit.cut_rounds += 1;
+        let ticks = self.ticks();
         let any = self.counted(
             shared,
             (Component::Separator, "local cuts"),
             |w| w.separate_locally(shared, &open.solution),
             |any, tally| tally.successes += u64::from(*any),
         )?;
+        self.local_cuts.cuts.ticks += self.ticks() - ticks;
         if any {
             visit.before_cuts = Some(open.lp_bound);
         }
@@ -508,58 +530,6 @@ impl Worker {
         let any = !rows.is_empty();
         self.report.rows.extend(rows);
         Ok(any)
-    }
-
-    fn heuristics(
-        &mut self,
-        shared: &RoundShared,
-        s: &Solution,
-        bound: f64,
-        depth: u32,
-    ) -> Result<(), ModelError> {
-        for h in &shared.extensions.heuristics {
-            self.heuristic(shared, h.name(), |worker| {
-                let mut sink = SolutionSink::default();
-                let ticks = h.run(
-                    &worker.view(shared, s, bound, depth),
-                    10 * (worker.ticks() / 100 + 10_000),
-                    &mut sink,
-                );
-                worker.domain.ticks += ticks;
-                for x in sink.points {
-                    if x.len() == shared.problem.num_cols() {
-                        worker.offer(shared, &x, h.name())?;
-                    }
-                }
-                for x in sink.restored {
-                    if x.len() == shared.original.num_cols() {
-                        worker.offer_restored(shared, x, h.name())?;
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        if shared.settings.heuristics {
-            self.heuristic(shared, "rounding", |w| w.simple_rounding(shared, &s.x))?;
-            if depth == 0 && self.best.is_none() {
-                self.first_solution(shared, &s.x)?;
-            }
-            self.dives(shared, s, depth)?;
-            if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
-                let budget = 2 * self.ticks();
-                self.heuristic(shared, "paths", |w| w.paths(shared, &s.x, budget))?;
-            }
-            if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
-                self.heuristic(shared, "feasibility pump", |w| w.pump(shared, s, 60))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether the incumbent is missing or far from the bound.
-    fn is_poor(&self, bound: f64) -> bool {
-        let far = |o: f64| o - bound > 0.05 * o.abs();
-        self.best.as_ref().is_none_or(|b| far(b.objective))
     }
 }
 

@@ -1,0 +1,10 @@
+//! Tests of `remat-bench`, in one binary.
+
+mod common;
+mod docs;
+mod export;
+mod fetch;
+mod figures;
+mod library;
+mod planted;
+mod reduce;
