@@ -6,7 +6,7 @@ use crate::figures::FiguresArguments;
 use crate::library::arguments::{LIBRARY_ABOUT, LibraryArguments};
 use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
-use crate::{checkmate, monet, offload, order, pipeline, planted, reorder};
+use crate::{checkmate, metamorphic, monet, offload, order, pipeline, planted, reorder};
 use clap::{Parser, Subcommand, ValueEnum};
 use remat_bb::version::FULL_VERSION;
 use remat_instances::Semantics;
@@ -40,6 +40,12 @@ pub enum Command {
     /// HiGHS (feature `highs`) and solvers that are installed take turns with this one, with the
     /// same limits. Exit code 1 if an answer is wrong.
     Mip(Mip),
+    /// Solve the mixed-integer programs of folders, and the same programs in other units
+    ///
+    /// The objective times 1e-6, 1e3 and 1e6, and bounds that only stand for infinity. Exit code 1
+    /// if an answer differs, or if a change of units costs more than half as much work again in the
+    /// mean.
+    Metamorphic(metamorphic::Arguments),
     /// Compare with Checkmate's published runs, and on general graphs
     ///
     /// Published runs, general graphs, overhead against budget, approximations, largest batches.
