@@ -9,9 +9,12 @@ use crate::mip::problem::{INTEGER_TOLERANCE, Problem, SIDE_ROUNDING, contradicti
 /// Limit on the absolute value of a derived bound of a continuous column.
 const LARGE: f64 = 1e8;
 
-/// Changes of one bound in one propagation that need only a share of the bound. Later ones need a
-/// share of the column's range, which ends long series of ever smaller gains.
+/// Changes of one bound in one propagation that need only a share of the bound, if the range is a
+/// placeholder. Later ones need a share of the range, which ends long series of ever smaller gains.
 const FREE_CHANGES: usize = 10;
+
+/// Range, in multiples of a bound, from which on it is a placeholder for infinity.
+const PLACEHOLDER_RATIO: f64 = 1e3;
 
 /// The smaller need: a share of the bound that is replaced, which counts as at least this large.
 const LEAST_SHARE: f64 = 0.05;
@@ -341,8 +344,10 @@ impl Domain {
         } else {
             1e-3 * new.abs().max(0.1)
         };
+        let is_placeholder = range >= PLACEHOLDER_RATIO * old.abs().max(new.abs());
         gain > least
-            || (gain > LEAST_SHARE * old.abs().max(LEAST_BOUND)
+            || (is_placeholder
+                && gain > LEAST_SHARE * old.abs().max(LEAST_BOUND)
                 && self.changes_since(j, upper, self.began) < FREE_CHANGES)
     }
 }
