@@ -6,7 +6,9 @@ use crate::figures::FiguresArguments;
 use crate::library::arguments::{LIBRARY_ABOUT, LibraryArguments};
 use crate::others::Solver;
 use crate::reduce::arguments::{REDUCE_ABOUT, ReduceArguments};
-use crate::{checkmate, mip_report, monet, offload, order, pipeline, planted, reorder};
+use crate::{
+    checkmate, metamorphic, mip_report, monet, offload, order, pipeline, planted, reorder,
+};
 use clap::{Parser, Subcommand, ValueEnum};
 use remat_bb::version::FULL_VERSION;
 use remat_instances::Semantics;
@@ -42,6 +44,12 @@ pub enum Command {
     Mip(Mip),
     /// Count the work of the general search on four sets of programs, and compare two builds
     MipReport(mip_report::MipReportArguments),
+    /// Solve the mixed-integer programs of folders, and the same programs in other units
+    ///
+    /// The objective times 1e-6, 1e3 and 1e6, and bounds that only stand for infinity. Exit code 1
+    /// if an answer differs, or if a change of units costs more than half as much work again in the
+    /// mean.
+    Metamorphic(metamorphic::Arguments),
     /// Compare with Checkmate's published runs, and on general graphs
     ///
     /// Published runs, general graphs, overhead against budget, approximations, largest batches.

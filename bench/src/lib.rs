@@ -29,6 +29,7 @@ pub mod figures;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod library;
+pub mod metamorphic;
 pub mod mip;
 pub mod mip_report;
 pub mod monet;

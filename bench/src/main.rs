@@ -7,8 +7,8 @@ use remat_bench::arguments::{
     Switch,
 };
 use remat_bench::{
-    checkmate, export, fetch, figures, library, mip, mip_report, monet, netlib, offload, order,
-    pipeline, place, planted, reduce, reorder,
+    checkmate, export, fetch, figures, library, metamorphic, mip, mip_report, monet, netlib,
+    offload, order, pipeline, place, planted, reduce, reorder,
 };
 use remat_instances::order::Variant;
 use remat_lp::Algorithm;
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Lp(args) => Ok(ended(lp(args))),
         Command::Mip(args) => Ok(ended(mip(args))),
         Command::MipReport(args) => Ok(ended(mip_report::run(&args))),
+        Command::Metamorphic(args) => Ok(ended(metamorphic::run(&args, |line| println!("{line}")))),
         Command::Checkmate(args) => Ok(ended(compare(args))),
         Command::Monet(args) => Ok(ended(compare_monet(args))),
         Command::Order(args) => Ok(ended(orders(args))),

@@ -119,6 +119,7 @@ pub use model::{
 pub use model_file::{Implication, ModelFile, NotLinear, OrderedSet, Specials};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use proven::proven_bound;
+pub use scaling::cost_scale;
 pub use settings::{Algorithm, Limits, Settings};
 pub use solver::{Solved, Solver, Stats, refine, solve};
 pub use sprs;

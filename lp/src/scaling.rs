@@ -2,15 +2,50 @@
 //!
 //! A few passes of geometric scaling (each row and column is divided by the square root of its
 //! smallest times its largest entry), then equilibration of the columns. Skipped if the matrix is
-//! already well scaled.
+//! already well scaled. Small costs have a factor of their own, because the dual tolerance is
+//! absolute.
 
 use crate::compressed::Compressed;
 
 /// Factors: the scaled matrix is `row[i] * a_ij * col[j]`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scaling {
     pub row: Vec<f64>,
     pub col: Vec<f64>,
+    /// Factor of all costs.
+    pub cost: f64,
+}
+
+/// Range of the largest cost in which costs stay as they are.
+const COSTS: std::ops::RangeInclusive<f64> = 1.0..=1e3;
+
+/// The largest cost after scaling, up to a factor of the square root of 2.
+const LARGEST_COST: f64 = 512.0;
+
+/// A power of two that brings the largest cost into the range from 1 to 1,000, where absolute
+/// tolerances and thresholds have the meaning that they were made for. Large costs shrink only as
+/// far as the median cost is at least about 1, so that a few penalties do not hide the rest.
+///
+/// ```
+/// use remat_lp::cost_scale;
+/// assert_eq!(cost_scale(&[0.0, 3.0, 700.0]), 1.0);
+/// assert_eq!(cost_scale(&[2e-6, 1e-6]), 2f64.powi(28));
+/// assert_eq!(cost_scale(&[-4096.0, 4096.0, 8.0]), 0.125);
+/// assert_eq!(cost_scale(&[1.0, 1.0, 1e9]), 1.0);
+/// ```
+pub fn cost_scale(costs: &[f64]) -> f64 {
+    let largest = costs.iter().fold(0.0f64, |a, c| a.max(c.abs()));
+    if largest == 0.0 || COSTS.contains(&largest) {
+        return 1.0;
+    }
+    let wanted = power_of_two(LARGEST_COST / largest);
+    if wanted >= 1.0 {
+        return wanted;
+    }
+    let mut sizes: Vec<f64> = costs.iter().map(|c| c.abs()).filter(|c| *c > 0.0).collect();
+    let middle = sizes.len() / 2;
+    let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
+    wanted.max(power_of_two(1.0 / *median)).min(1.0)
 }
 
 /// The power of two nearest to `v` on a logarithmic scale.
@@ -38,7 +73,13 @@ impl Scaling {
         Scaling {
             row: vec![1.0; m],
             col: vec![1.0; n],
+            cost: 1.0,
         }
+    }
+
+    /// Factor of the costs in the simplex method, which needs one only for small costs.
+    pub fn of_costs(costs: &[f64]) -> f64 {
+        cost_scale(costs).max(1.0)
     }
 
     /// Factors for a matrix given by columns and by rows.

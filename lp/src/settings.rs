@@ -44,7 +44,8 @@ pub struct Limits {
 pub struct Settings {
     /// Largest accepted violation of a bound or row, in the model's units.
     pub primal_tolerance: f64,
-    /// Largest accepted wrong-signed reduced cost, in the model's units.
+    /// Largest accepted wrong-signed reduced cost, in the model's units. If all costs are below 1,
+    /// they are first multiplied by a power of two ([`cost_scale`](crate::cost_scale)).
     pub dual_tolerance: f64,
     /// Primary method.
     pub algorithm: Algorithm,

@@ -8,11 +8,12 @@ mod classes;
 mod compare;
 
 use crate::csv::{cell, number};
+use crate::metamorphic::variant::Variant;
 use crate::netlib;
 use crate::random::SplitMix64;
 use clap::{Args, Subcommand, ValueEnum};
 use rayon::prelude::*;
-use remat_lp::{Bounds, Model, ModelBuilder};
+use remat_lp::Model;
 use remat_solver::mip::{Settings, SolveStatus, Solver, check_point};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -234,30 +235,14 @@ fn tasks(arguments: &RunArguments) -> Result<Vec<Task>, Box<dyn Error>> {
 /// Units of the objective in the set of scaled files.
 const SCALES: [f64; 3] = [1e-6, 1e3, 1e6];
 
-/// The model with its objective in another unit.
-fn scaled(model: &Model, factor: f64) -> Result<Model, Box<dyn Error>> {
-    let mut b = ModelBuilder::new(model.sense());
-    b.set_offset(model.offset() * factor);
-    let cols: Vec<_> = (model.costs().iter().zip(model.col_lower()))
-        .zip(model.col_upper())
-        .map(|((cost, l), u)| b.add_col(cost * factor, Bounds::new(*l, *u)))
-        .collect();
-    for &col in &cols {
-        b.set_integer(col, model.is_integer(col));
-    }
-    for row in 0..model.num_rows() {
-        let row = remat_lp::RowId(row as u32);
-        b.add_row(model.row_bounds(row), model.row(row));
-    }
-    Ok(b.build()?)
-}
-
 fn model(task: &Task) -> Result<Model, Box<dyn Error>> {
     Ok(match (&task.source, task.set) {
         (Source::Class((_, draw)), _) => draw(&mut SplitMix64(task.seed))?,
         (Source::File(path), Set::Permuted) => netlib::read(path)?.permuted(task.seed).0,
         (Source::File(path), Set::Scaled) => {
-            scaled(&netlib::read(path)?, SCALES[task.seed as usize])?
+            let (model, unit) = (netlib::read(path)?, SCALES[task.seed as usize]);
+            // A model without costs has no unit.
+            Variant::Objective(unit).of(&model, None).unwrap_or(model)
         }
         (Source::File(path), _) => netlib::read(path)?,
     })

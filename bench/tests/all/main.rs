@@ -6,5 +6,6 @@ mod export;
 mod fetch;
 mod figures;
 mod library;
+mod metamorphic;
 mod planted;
 mod reduce;

@@ -157,7 +157,7 @@ pub(crate) struct Core {
     /// The method and phase of the last report.
     pub reported: (Algorithm, u8),
     /// Turns the minimised objective into the model's, with the offset.
-    pub objective_sign: f64,
+    pub objective_factor: f64,
     pub objective_offset: f64,
     /// Scratch over variables.
     pub by_var: Vec<f64>,
@@ -227,7 +227,7 @@ impl Core {
             lazy_rows: settings.lazy_rows,
             emits_events: true,
             reported: (Algorithm::Dual, 2),
-            objective_sign: 1.0,
+            objective_factor: 1.0,
             objective_offset: 0.0,
             by_var: Vec::new(),
             by_row: Vec::new(),

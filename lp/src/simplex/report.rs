@@ -46,7 +46,7 @@ impl Core {
 
     /// The objective of the present basic solution, in the model's sense and units.
     pub fn basic_objective(&self) -> f64 {
-        self.objective_sign * self.true_objective() + self.objective_offset
+        self.objective_factor * self.true_objective() + self.objective_offset
     }
 
     fn true_objective(&self) -> f64 {

@@ -29,11 +29,11 @@ impl Solver {
                 }
             }
         }
-        let sign = self.model.sense.sign();
+        let unit = self.cost_unit();
         let mut y = Vec::new();
         self.core.true_dual_vector(&mut y);
         for (i, v) in y.iter_mut().enumerate() {
-            *v *= sign * self.scaling.row[i];
+            *v *= self.scaling.row[i] / unit;
         }
         let reduced_costs = (0..n)
             .map(|j| {
@@ -56,7 +56,7 @@ impl Solver {
     }
 
     /// Largest violation of a bound and of the sign of a reduced cost, in the model's units. Values
-    /// are relative to their own size, costs to the largest cost.
+    /// are relative to their own size, costs (after their scaling) to the largest one.
     pub(super) fn unscaled_violation(&self, s: &Solution) -> (f64, f64) {
         let model = &*self.model;
         let mut primal = 0.0f64;
@@ -69,10 +69,10 @@ impl Solver {
         for (i, &v) in s.row_activity.iter().enumerate() {
             check(v, model.row_lower[i], model.row_upper[i]);
         }
-        let sign = model.sense.sign();
+        let unit = self.cost_unit();
         let mut dual = 0.0f64;
         let mut check = |status: VarStatus, d: f64, l: f64, u: f64| {
-            let d = sign * d;
+            let d = unit * d;
             let bad = match status {
                 _ if l == u => 0.0,
                 VarStatus::Basic | VarStatus::Free => d.abs(),
@@ -81,7 +81,8 @@ impl Solver {
             };
             dual = dual.max(bad);
         };
-        let largest = model.cost.iter().fold(1.0f64, |a, c| a.max(c.abs()));
+        let sizes = model.cost.iter().map(|c| (unit * c).abs());
+        let largest = sizes.fold(1.0, f64::max);
         for (j, &d) in s.reduced_costs.iter().enumerate() {
             check(
                 s.basis.cols[j],
@@ -159,11 +160,11 @@ impl Solver {
         if !self.core.factored {
             self.core.refactor();
         }
-        let sign = self.model.sense.sign();
+        let unit = self.cost_unit();
         let mut y = Vec::new();
         self.core.true_dual_vector(&mut y);
         for (i, v) in y.iter_mut().enumerate() {
-            *v *= sign * self.scaling.row[i];
+            *v *= self.scaling.row[i] / unit;
         }
         (safe_bound(&self.model, &y), y)
     }
@@ -189,15 +190,15 @@ impl Solver {
 
     /// The bound proven by the working duals, if it reaches the cutoff.
     pub(super) fn cutoff(&mut self) -> Option<LpOutcome> {
-        let sign = self.model.sense.sign();
+        let unit = self.cost_unit();
         let target = self.limits.objective_cutoff?;
         let mut y = Vec::new();
         self.core.working_dual_vector(&mut y);
         for (i, v) in y.iter_mut().enumerate() {
-            *v *= sign * self.scaling.row[i];
+            *v *= self.scaling.row[i] / unit;
         }
         let bound = safe_bound(&self.model, &y);
-        (sign * (bound - target) >= 0.0).then_some(LpOutcome::CutoffReached { bound, y })
+        (unit * (bound - target) >= 0.0).then_some(LpOutcome::CutoffReached { bound, y })
     }
 }
 

@@ -80,9 +80,10 @@ impl Solver {
             });
         }
         Arc::make_mut(&mut self.model).cost[j] = cost;
-        let c = self.model.sense.sign() * cost * self.scaling.col[j];
+        let c = self.cost_unit() * cost * self.scaling.col[j];
         self.core.cost[j] = c;
         self.core.wc[j] = c;
+        self.costs_changed = true;
         self.core.dual_valid = false;
         Ok(())
     }
@@ -134,8 +135,8 @@ impl Solver {
     pub fn add_cols(&mut self, cols: &[NewCol]) -> Result<ColId, ModelError> {
         let base = self.core.n;
         Arc::make_mut(&mut self.model).append_cols(cols)?;
+        let unit = self.cost_unit();
         let model = &self.model;
-        let sign = model.sense.sign();
         let mut extra = Compressed::default();
         let (mut lower, mut upper, mut cost) = (Vec::new(), Vec::new(), Vec::new());
         for j in base..model.num_cols() {
@@ -153,9 +154,10 @@ impl Solver {
             );
             lower.push(model.col_lower[j] / c);
             upper.push(model.col_upper[j] / c);
-            cost.push(sign * model.cost[j] * c);
+            cost.push(unit * model.cost[j] * c);
         }
         self.core.add_cols(&extra, &lower, &upper, &cost);
+        self.costs_changed = true;
         Ok(ColId(base as u32))
     }
 

@@ -51,15 +51,15 @@ impl Solver {
     /// A point in the units of the working state.
     fn core_point(&self, point: &BarrierPoint) -> CorePoint {
         let (m, n) = (self.core.m, self.core.n);
-        let sign = self.model.sense.sign();
+        let unit = self.cost_unit();
         let mut x: Vec<f64> = (0..n).map(|j| point.x[j] / self.scaling.col[j]).collect();
         let mut d: Vec<f64> = (0..n)
-            .map(|j| sign * point.z[j] * self.scaling.col[j])
+            .map(|j| unit * point.z[j] * self.scaling.col[j])
             .collect();
         for i in 0..m {
             let activity: f64 = self.core.at.iter(i).map(|(j, v)| v * x[j]).sum();
             x.push(-activity);
-            d.push(-sign * point.y[i] / self.scaling.row[i]);
+            d.push(-unit * point.y[i] / self.scaling.row[i]);
         }
         CorePoint { x, d }
     }

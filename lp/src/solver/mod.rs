@@ -90,6 +90,8 @@ pub struct Solver {
     core: Core,
     /// True if bounds of the original model crossed.
     crossed: bool,
+    /// True if costs changed since the last solve.
+    costs_changed: bool,
     /// Work done in solvers of presolved programs.
     elsewhere: Stats,
 }
@@ -103,14 +105,16 @@ impl Solver {
             Compressed::from(model.cols.clone()),
             Compressed::from(model.rows.clone()),
         );
-        let scaling = if settings.scaling {
+        let mut scaling = if settings.scaling {
             Scaling::geometric(&a, &at)
         } else {
             Scaling::identity(model.num_rows(), model.num_cols())
         };
+        scaling.cost = Scaling::of_costs(&model.cost);
         let core = build_core(&model, (a, at), &scaling, &settings);
         Solver {
             crossed: model.crossed().is_some(),
+            costs_changed: false,
             model,
             settings,
             limits: Limits::default(),
@@ -175,7 +179,10 @@ impl Solver {
                 None => self.crossed = false,
             }
         }
-        self.core.objective_sign = self.model.sense.sign();
+        if std::mem::take(&mut self.costs_changed) {
+            self.scale_costs();
+        }
+        self.core.objective_factor = 1.0 / self.cost_unit();
         self.core.objective_offset = self.model.offset;
         let mut outcome = self.run(algorithm);
         if let (true, LpOutcome::Optimal(s)) = (self.settings.refine, &mut outcome) {
@@ -256,8 +263,29 @@ impl Solver {
         }
     }
 
+    /// Factor from the model's costs to the minimised ones of the simplex method.
+    fn cost_unit(&self) -> f64 {
+        self.model.sense.sign() * self.scaling.cost
+    }
+
+    /// Fits the factor of the costs to the present costs.
+    fn scale_costs(&mut self) {
+        let factor = Scaling::of_costs(&self.model.cost);
+        if factor == self.scaling.cost {
+            return;
+        }
+        self.scaling.cost = factor;
+        let unit = self.cost_unit();
+        for j in 0..self.core.n {
+            let cost = unit * self.model.cost[j] * self.scaling.col[j];
+            self.core.cost[j] = cost;
+            self.core.wc[j] = cost;
+        }
+        self.core.dual_valid = false;
+    }
+
     fn budget(&self) -> WorkBudget {
-        let sign = self.model.sense.sign();
+        let unit = self.cost_unit();
         WorkBudget {
             iterations: self
                 .limits
@@ -268,7 +296,7 @@ impl Solver {
                 .ticks
                 .map(|l| l.saturating_add(self.core.total_ticks())),
             cutoff: self.limits.objective_cutoff.map(|c| {
-                let c = sign * (c - self.model.offset);
+                let c = unit * (c - self.model.offset);
                 c + 1e-9 * (1.0 + c.abs())
             }),
             limits: self.limits.clone(),
@@ -284,7 +312,7 @@ fn build_core(
     settings: &Settings,
 ) -> Core {
     let (m, n) = (model.num_rows(), model.num_cols());
-    let sign = model.sense.sign();
+    let unit = model.sense.sign() * scaling.cost;
     for j in 0..n {
         for pos in a.start[j]..a.start[j + 1] {
             a.value[pos] *= scaling.row[a.index[pos] as usize] * scaling.col[j];
@@ -304,7 +332,7 @@ fn build_core(
     lower.extend((0..m).map(|i| -model.row_upper[i] * scaling.row[i]));
     upper.extend((0..m).map(|i| -model.row_lower[i] * scaling.row[i]));
     let mut cost: Vec<f64> = (0..n)
-        .map(|j| sign * model.cost[j] * scaling.col[j])
+        .map(|j| unit * model.cost[j] * scaling.col[j])
         .collect();
     cost.resize(n + m, 0.0);
     Core::new(a, at, lower, upper, cost, settings)

@@ -44,7 +44,7 @@ impl DebugSolution {
             inside(activity, p.row_lower[i], p.row_upper[i])
         });
         let objective = p.objective(&x);
-        let own = model.sense().sign() * model.objective(original);
+        let own = p.unit * model.objective(original);
         let same = (objective - own).abs() <= MARGIN * own.abs().max(1.0);
         (columns && rows && same).then_some(DebugSolution { x, objective })
     }

@@ -3,13 +3,14 @@
 
 use crate::mip::exact::decimal_scale;
 pub(crate) use remat_lp::Compressed as Sparse;
-use remat_lp::{Bounds, CONTRADICTION, ColId, Model, ModelBuilder, ModelError, Sense};
+use remat_lp::{Bounds, CONTRADICTION, ColId, Model, ModelBuilder, ModelError, Sense, cost_scale};
 use serde::{Deserialize, Serialize};
 
 /// Absolute value from which on a number is infinite, as in MPS files.
 pub(crate) const INFINITE: f64 = 1e20;
 
-/// A mixed-integer program in minimised form.
+/// A mixed-integer program in minimised form. The objective has a unit of its own, in which the
+/// largest cost is neither small nor large: thresholds of the search are absolute.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Problem {
     pub cost: Vec<f64>,
@@ -24,6 +25,9 @@ pub(crate) struct Problem {
     /// Marks rows of decimals over integer columns: the test whether a point satisfies them needs
     /// no tolerance.
     pub exact: Vec<bool>,
+    /// Factor from the model's objective to this one: a power of two, negative if the model is
+    /// maximised.
+    pub unit: f64,
     /// If positive, `cost . x` (without the offset) is a multiple of this in every feasible point.
     pub objective_step: f64,
 }
@@ -109,17 +113,17 @@ impl Problem {
     /// The working form of a model. Rows of decimals over integer columns are scaled to integers.
     /// Bounds of integer columns are rounded inwards and may cross.
     pub fn from_model(model: &Model) -> Problem {
-        Problem::with_scales(model, |row| whole_scale(model, row))
+        let unit = model.sense().sign() * cost_scale(model.costs());
+        Problem::with_scales(model, unit, |row| whole_scale(model, row))
     }
 
-    /// The working form of a model without scaling of rows.
+    /// The working form of a model without scaling of rows and costs.
     pub fn as_given(model: &Model) -> Problem {
-        Problem::with_scales(model, |_| 1.0)
+        Problem::with_scales(model, model.sense().sign(), |_| 1.0)
     }
 
-    fn with_scales(model: &Model, scale_of: impl Fn(remat_lp::RowId) -> f64) -> Problem {
+    fn with_scales(model: &Model, unit: f64, scale_of: impl Fn(remat_lp::RowId) -> f64) -> Problem {
         let n = model.num_cols();
-        let sign = model.sense().sign();
         let mut rows = Sparse::default();
         let mut exact = Vec::with_capacity(model.num_rows());
         let integer: Vec<bool> = (0..n).map(|j| model.is_integer(ColId(j as u32))).collect();
@@ -146,8 +150,8 @@ impl Problem {
         }
         let cols = rows.transpose(n);
         let mut p = Problem {
-            cost: model.costs().iter().map(|c| sign * c).collect(),
-            offset: sign * model.offset(),
+            cost: model.costs().iter().map(|c| unit * c).collect(),
+            offset: unit * model.offset(),
             lower,
             upper,
             integer,
@@ -156,10 +160,21 @@ impl Problem {
             rows,
             cols,
             exact,
+            unit,
             objective_step: 0.0,
         };
-        p.objective_step = objective_step(&p.cost, &p.integer);
+        p.objective_step = objective_step(&p.cost, &p.integer, unit);
         p
+    }
+
+    /// Factor from differences of the model's objective to differences of this one.
+    pub fn scale(&self) -> f64 {
+        self.unit.abs()
+    }
+
+    /// A value of this objective in the model's units, still minimised.
+    pub fn in_model_units(&self, value: f64) -> f64 {
+        value / self.scale()
     }
 
     pub fn num_cols(&self) -> usize {
@@ -231,20 +246,22 @@ impl Problem {
 }
 
 /// The largest step that divides every integer combination of the costs. 0 if there is no such step
-/// (continuous columns with a cost, or costs with too many digits).
-pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
+/// (continuous columns with a cost, or costs with too many digits in the model's units).
+pub(crate) fn objective_step(cost: &[f64], integer: &[bool], unit: f64) -> f64 {
+    let unit = unit.abs();
     let mut scale_found = 0.0;
     let used: Vec<f64> = cost
         .iter()
         .zip(integer)
         .filter(|(c, _)| **c != 0.0)
-        .map(|(c, &i)| if i { c.abs() } else { f64::NAN })
+        .map(|(c, &i)| if i { c.abs() / unit } else { f64::NAN })
         .collect();
     if used.is_empty() || used.iter().any(|c| c.is_nan()) {
         return 0.0;
     }
     for scale in [
-        1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 100.0, 1e3, 1e4, 1e5, 1e6,
+        1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7,
+        1e8, 1e9, 1e10, 1e11, 1e12,
     ] {
         if used.iter().all(|c| {
             let v = c * scale;
@@ -260,7 +277,7 @@ pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
     let g = used
         .iter()
         .fold(0u64, |g, c| gcd(g, (c * scale_found).round() as u64));
-    g as f64 / scale_found
+    unit * (g as f64 / scale_found)
 }
 
 pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
@@ -276,14 +293,17 @@ mod tests {
 
     #[test]
     fn the_step_of_an_integer_objective_is_the_gcd_of_its_costs() {
-        assert_eq!(objective_step(&[6.0, 0.0, -9.0], &[true, false, true]), 3.0);
-        assert_eq!(objective_step(&[0.5, 0.25], &[true, true]), 0.25);
-        assert!((objective_step(&[0.1, 0.3], &[true, true]) - 0.1).abs() < 1e-15);
-        assert_eq!(objective_step(&[1.0, 1.0], &[true, false]), 0.0);
-        assert_eq!(
-            objective_step(&[1.0, std::f64::consts::PI], &[true, true]),
-            0.0
-        );
-        assert_eq!(objective_step(&[], &[]), 0.0);
+        let step = |cost: &[f64], integer: &[bool]| objective_step(cost, integer, 1.0);
+        assert_eq!(step(&[6.0, 0.0, -9.0], &[true, false, true]), 3.0);
+        assert_eq!(step(&[0.5, 0.25], &[true, true]), 0.25);
+        assert!((step(&[0.1, 0.3], &[true, true]) - 0.1).abs() < 1e-15);
+        assert!((step(&[2e-9, 6e-9], &[true, true]) - 2e-9).abs() < 1e-20);
+        assert_eq!(step(&[1.0, 1.0], &[true, false]), 0.0);
+        assert_eq!(step(&[1.0, std::f64::consts::PI], &[true, true]), 0.0);
+        assert_eq!(step(&[], &[]), 0.0);
+        // The decimals of the model count, not those of the scaled costs.
+        let scaled = [0.1, 0.3].map(|c| c * 1024.0);
+        let step = objective_step(&scaled, &[true, true], -1024.0);
+        assert!((step - 102.4).abs() < 1e-12);
     }
 }

@@ -103,7 +103,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Stop when `primal - dual <= relative_gap * |primal|`.
     pub relative_gap: f64,
-    /// Stop when `primal - dual <= absolute_gap`.
+    /// Stop when `primal - dual <= absolute_gap`, in the model's units. Values up to 1e-9 count as
+    /// rounding: if costs are small, they are gaps of the scaled objective.
     pub absolute_gap: f64,
     /// Largest violation of a row or bound in a solution (or a billionth of the side, if that is
     /// more).

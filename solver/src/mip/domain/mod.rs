@@ -80,6 +80,8 @@ pub(crate) struct Domain {
     pending: Vec<u32>,
     /// Reason of the bounds being derived.
     reason: Reason,
+    /// Position of the trail at which the present propagation began.
+    began: usize,
     /// The last change of each lower and each upper bound.
     last: [Vec<u32>; 2],
     /// Positions of branchings.
@@ -112,6 +114,7 @@ impl Domain {
             seen: 0,
             pending: Vec::new(),
             reason: Reason::None,
+            began: 0,
             last: [vec![NONE; p.num_cols()], vec![NONE; p.num_cols()]],
             levels: Vec::new(),
             queue: Vec::new(),
@@ -144,6 +147,7 @@ impl Domain {
         self.trail.clear();
         self.levels.clear();
         self.seen = 0;
+        self.began = 0;
         self.clear_queue();
     }
 
@@ -164,6 +168,17 @@ impl Domain {
             at = self.trail[at as usize].previous;
         }
         at
+    }
+
+    /// Number of changes of a bound from a position on.
+    fn changes_since(&self, j: usize, upper: bool, time: usize) -> usize {
+        let mut at = self.last[usize::from(upper)][j];
+        let mut count = 0;
+        while at != NONE && at as usize >= time {
+            count += 1;
+            at = self.trail[at as usize].previous;
+        }
+        count
     }
 
     /// Value of a bound immediately before a position.
@@ -271,6 +286,7 @@ impl Domain {
             self.levels.pop();
         }
         self.seen = self.seen.min(mark);
+        self.began = self.began.min(mark);
         self.conflict = None;
         self.infeasible = false;
         self.clear_queue();

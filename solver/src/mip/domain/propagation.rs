@@ -9,6 +9,17 @@ use crate::mip::problem::{INTEGER_TOLERANCE, Problem, SIDE_ROUNDING, contradicti
 /// Limit on the absolute value of a derived bound of a continuous column.
 const LARGE: f64 = 1e8;
 
+/// Changes of one bound in one propagation that need only a share of the bound, if the range is a
+/// placeholder. Later ones need a share of the range, which ends long series of ever smaller gains.
+const FREE_CHANGES: usize = 10;
+
+/// Range, in multiples of a bound, from which on it is a placeholder for infinity.
+const PLACEHOLDER_RATIO: f64 = 1e3;
+
+/// The smaller need: a share of the bound that is replaced, which counts as at least this large.
+const LEAST_SHARE: f64 = 0.05;
+const LEAST_BOUND: f64 = 1e-3;
+
 /// A bound implied by a row.
 #[derive(Clone, Copy)]
 struct Derived {
@@ -58,6 +69,7 @@ impl Domain {
     /// is still feasible.
     pub fn propagate(&mut self, p: &Problem) -> bool {
         let limit = self.ticks + 30 * (p.rows.index.len() as u64 + 1000);
+        self.began = self.trail.len();
         let mut head = 0;
         loop {
             while head < self.queue.len() && !self.infeasible && self.ticks <= limit {
@@ -301,13 +313,7 @@ impl Domain {
             return;
         }
         let margin = (1e-7 * value.abs().max(1.0)).max(derived.rounding);
-        // Without a finite opposite bound, a bound is compared with itself.
-        let least = if (u - l).is_finite() {
-            0.02 * (u - l).min(1e6) + 1e-4
-        } else {
-            1e-3 * value.abs().max(0.1)
-        };
-        let worth = |gain: f64| !gain.is_finite() || gain > least;
+        let worth = |domain: &Domain, old: f64| domain.is_worth(j, upper, (old, value), u - l);
         // A bound equal to the opposite one needs no margin, because rounding is included. A
         // crossing by less than the row's tolerance is no contradiction.
         let meets =
@@ -317,12 +323,32 @@ impl Domain {
         } else if !upper && value >= u && meets(u) {
             self.tighten_lower(p, j, u);
         } else if upper {
-            if value + margin < u && worth(u - value) {
+            if value + margin < u && worth(self, u) {
                 self.tighten_upper(p, j, value + margin);
             }
-        } else if value - margin > l && worth(value - l) {
+        } else if value - margin > l && worth(self, l) {
             self.tighten_lower(p, j, value - margin);
         }
+    }
+
+    /// Returns whether a continuous column's new bound is worth its consequences. The range may be
+    /// a modeller's placeholder for infinity, so the first gains are compared with the bound.
+    fn is_worth(&self, j: usize, upper: bool, (old, new): (f64, f64), range: f64) -> bool {
+        let gain = (new - old).abs();
+        if !gain.is_finite() {
+            return true;
+        }
+        // Without a finite opposite bound, a bound is compared with itself.
+        let least = if range.is_finite() {
+            0.02 * range.min(1e6) + 1e-4
+        } else {
+            1e-3 * new.abs().max(0.1)
+        };
+        let is_placeholder = range >= PLACEHOLDER_RATIO * old.abs().max(new.abs());
+        gain > least
+            || (is_placeholder
+                && gain > LEAST_SHARE * old.abs().max(LEAST_BOUND)
+                && self.changes_since(j, upper, self.began) < FREE_CHANGES)
     }
 }
 

@@ -158,6 +158,8 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
             interrupt: None,
             ..Default::default()
         },
+        // The restricted program's costs are the scaled ones.
+        absolute_gap: shared.absolute_gap(),
         cutoff: cutoff.is_finite().then_some(cutoff),
         sub_mips: shared.settings.nesting < NESTING_LIMIT,
         nesting: shared.settings.nesting + 1,

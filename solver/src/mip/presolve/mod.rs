@@ -75,6 +75,8 @@ pub(crate) struct WorkingProblem {
     statistics: Option<Arc<Statistics>>,
     /// Limit on the objective of useful points.
     pub cutoff: f64,
+    /// [`Problem::unit`].
+    unit: f64,
 }
 
 impl WorkingProblem {
@@ -99,6 +101,7 @@ impl WorkingProblem {
             needed: Vec::new(),
             statistics: None,
             cutoff: f64::INFINITY,
+            unit: p.unit,
         }
     }
 
@@ -287,9 +290,10 @@ impl WorkingProblem {
             rows,
             cols,
             exact,
+            unit: self.unit,
             objective_step: 0.0,
         };
-        p.objective_step = objective_step(&p.cost, &p.integer);
+        p.objective_step = objective_step(&p.cost, &p.integer, p.unit);
         (p, kept)
     }
 

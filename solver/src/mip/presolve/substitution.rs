@@ -159,6 +159,7 @@ mod tests {
             cols: rows.transpose(4),
             rows,
             exact: vec![true; 2],
+            unit: 1.0,
             objective_step: 0.0,
         })
     }

@@ -68,7 +68,7 @@ pub(super) fn cut_loop(
                 round,
                 new = rows.len(),
                 kept = ages.len(),
-                objective = solution.objective,
+                objective = shared.problem.in_model_units(solution.objective),
                 "round of cuts"
             );
         }
@@ -85,7 +85,7 @@ pub(super) fn cut_loop(
             statistics.call(Component::Separator, "rounds at the root", begun, |tally| {
                 tally.found += count as u64;
                 tally.successes += u64::from(gain > 0.0);
-                tally.bound_change += gain;
+                tally.bound_change += shared.problem.in_model_units(gain);
             });
         }
         let total = solution.objective - first;

@@ -197,7 +197,7 @@ impl Solver {
         // In restricted programs only better solutions matter; a complete program needs a correct
         // status.
         let cutoff = match (self.settings.nesting, self.settings.cutoff) {
-            (1.., Some(c)) => sign * c,
+            (1.., Some(c)) => problem.unit * c,
             _ => f64::INFINITY,
         };
         let (problem, postsolve) = match presolve::run(

@@ -23,7 +23,6 @@ use crate::mip::solver::Solver;
 use crate::mip::state::spill::NodeFiles;
 use crate::mip::tree::NodeQueue;
 use crate::mip::worker::{Incumbent, RoundShared, Worker};
-use remat_lp::Sense;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -47,7 +46,8 @@ pub(crate) struct TreeSearch {
     pub status: SolveStatus,
     /// Least bound among the remaining leaves: within the gaps, or numerically unresolved.
     pub left_bound: f64,
-    pub sense: Sense,
+    /// [`Problem::unit`].
+    pub unit: f64,
     pub base_cutoff: f64,
     /// Time of the last progress event, in seconds of this run.
     pub last_report: f64,
@@ -113,8 +113,8 @@ impl TreeSearch {
                 (None, NodeSelection::DepthFirst) => Arc::new(DepthFirst),
             };
         let n = problem.num_cols();
-        let sense = solver.model.sense();
-        let base_cutoff = settings.cutoff.map_or(f64::INFINITY, |c| sense.sign() * c);
+        let unit = problem.unit;
+        let base_cutoff = settings.cutoff.map_or(f64::INFINITY, |c| unit * c);
         let pool = crate::mip::settings::thread_pool(settings.threads);
         let debug = settings
             .debug_solution
@@ -154,7 +154,7 @@ impl TreeSearch {
         let floor = shared.problem.round_bound(first.domain.floor());
         Ok(TreeSearch {
             shared,
-            queue: NodeQueue::new(selector),
+            queue: NodeQueue::new(selector, unit.abs()),
             workers: vec![first],
             pool,
             root: None,
@@ -162,7 +162,7 @@ impl TreeSearch {
             start,
             status: SolveStatus::Optimal,
             left_bound: f64::INFINITY,
-            sense,
+            unit,
             base_cutoff,
             last_report: 0.0,
             ticks_before: 0,
@@ -327,7 +327,6 @@ impl TreeSearch {
     }
 
     pub fn result(mut self) -> SolveResult {
-        let sign = self.sense.sign();
         self.info.ticks = self.ticks();
         self.info.lp_iterations = self.iterations();
         self.info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
@@ -356,7 +355,7 @@ impl TreeSearch {
             certificate_problem: None,
             file_problems: self.file_problems,
             exact: None,
-            dual_bound: sign * bound,
+            dual_bound: bound / self.unit,
             info: self.info,
         }
     }

@@ -27,8 +27,8 @@ impl TreeSearch {
             nodes: self.info.nodes,
             open: self.open_nodes(),
             lp_iterations: self.iterations(),
-            dual_bound: self.sense.sign() * self.bound(),
-            objective: (self.shared.incumbent.as_ref()).map(|i| self.sense.sign() * i.objective),
+            dual_bound: self.bound() / self.unit,
+            objective: (self.shared.incumbent.as_ref()).map(|i| i.objective / self.unit),
         }
     }
 
@@ -52,7 +52,7 @@ impl TreeSearch {
         }
         for event in events.iter_mut() {
             if let NodeChange::Created { bound, .. } = &mut event.change {
-                *bound *= self.sense.sign();
+                *bound /= self.unit;
             }
         }
         for o in self.control.observers.iter().filter(|o| o.watches_nodes()) {
@@ -80,12 +80,12 @@ impl TreeSearch {
         let progress = self.progress();
         Some(Arc::new(EventsAtOnce {
             start: self.start,
-            sign: self.sense.sign(),
+            sign: self.unit.signum(),
             before: Progress {
                 open: progress.open + taken,
                 // The taken nodes are missing among the open nodes, so the bound of those may be
                 // better.
-                dual_bound: self.sense.sign() * self.proven_bound,
+                dual_bound: self.proven_bound / self.unit,
                 ..progress
             },
         }))

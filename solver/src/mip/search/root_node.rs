@@ -56,8 +56,8 @@ impl TreeSearch {
                 self.shared.lower_bound = data.bound;
                 self.shared.root_iterations = data.iterations;
                 let first = *self.first_root.get_or_insert(data.first_objective);
-                self.info.root_lp = self.sense.sign() * first;
-                self.info.root_bound = self.sense.sign() * data.bound;
+                self.info.root_lp = first / self.unit;
+                self.info.root_bound = data.bound / self.unit;
                 self.info.cuts = self.shared.rows.len() as u64;
                 let node = TreeNode {
                     id: 0,

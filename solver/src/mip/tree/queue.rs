@@ -25,6 +25,8 @@ impl Ord for NodeKey {
 /// Open nodes, by bound and by the order of a [`NodeSelector`].
 pub(crate) struct NodeQueue {
     selector: Arc<dyn NodeSelector>,
+    /// [`Problem::scale`](crate::mip::problem::Problem::scale).
+    scale: f64,
     nodes: BTreeMap<u64, (TreeNode, f64)>,
     /// Ties go to the younger node: on a plateau of the objective the search then goes down.
     by_key: BTreeSet<(NodeKey, Reverse<u64>)>,
@@ -34,9 +36,10 @@ pub(crate) struct NodeQueue {
 }
 
 impl NodeQueue {
-    pub fn new(selector: Arc<dyn NodeSelector>) -> Self {
+    pub fn new(selector: Arc<dyn NodeSelector>, scale: f64) -> Self {
         NodeQueue {
             selector,
+            scale,
             nodes: BTreeMap::new(),
             by_key: BTreeSet::new(),
             by_bound: BTreeSet::new(),
@@ -60,8 +63,8 @@ impl NodeQueue {
 
     pub fn push(&mut self, node: TreeNode) {
         let key = self.selector.key(&NodeSummary {
-            bound: node.bound,
-            estimate: node.estimate,
+            bound: node.bound / self.scale,
+            estimate: node.estimate / self.scale,
             depth: node.depth,
             id: node.id,
         });
@@ -167,13 +170,13 @@ mod tests {
                 q.push(n);
             }
         };
-        let mut q = NodeQueue::new(Arc::new(BestBound));
+        let mut q = NodeQueue::new(Arc::new(BestBound), 1.0);
         fill(&mut q);
         assert_eq!(q.prune(5.0), 9.0);
         assert_eq!(q.lowest_bound(), Some(1.0));
         let order: Vec<u64> = std::iter::from_fn(|| q.pop()).map(|n| n.id).collect();
         assert_eq!(order, [1, 2, 0]);
-        let mut q = NodeQueue::new(Arc::new(DepthFirst));
+        let mut q = NodeQueue::new(Arc::new(DepthFirst), 1.0);
         fill(&mut q);
         assert_eq!(q.pop().map(|n| n.id), Some(2));
     }

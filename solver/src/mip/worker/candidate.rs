@@ -71,7 +71,7 @@ impl Worker {
                     upper: &self.domain.upper,
                     integer: &shared.problem.integer,
                     bound: f64::NEG_INFINITY,
-                    cutoff: self.cutoff,
+                    cutoff: shared.problem.in_model_units(self.cutoff),
                     depth: 0,
                     incumbent: None,
                 },
@@ -81,11 +81,11 @@ impl Worker {
                 return Ok(false);
             }
         }
-        let objective = shared.original.sense().sign() * objective;
+        let objective = shared.problem.unit * objective;
         let wanted = shared
             .settings
             .cutoff
-            .map_or(f64::INFINITY, |c| shared.original.sense().sign() * c);
+            .map_or(f64::INFINITY, |c| shared.problem.unit * c);
         let better = self.best.as_ref().is_none_or(|b| objective < b.objective);
         if objective >= wanted || !(better || shared.settings.pool_size > 1) {
             return Ok(true);

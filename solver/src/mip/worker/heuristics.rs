@@ -16,11 +16,10 @@ impl Worker {
         for h in &shared.extensions.heuristics {
             self.heuristic(shared, h.name(), |worker| {
                 let mut sink = SolutionSink::default();
-                let ticks = h.run(
-                    &worker.view(shared, s, bound, depth),
-                    10 * (worker.ticks() / 100 + 10_000),
-                    &mut sink,
-                );
+                let budget = 10 * (worker.ticks() / 100 + 10_000);
+                let ticks = worker.with_view(shared, s, bound, depth, |view| {
+                    h.run(view, budget, &mut sink)
+                });
                 worker.domain.ticks += ticks;
                 for x in sink.points {
                     if x.len() == shared.problem.num_cols() {

@@ -26,6 +26,7 @@ use local_cuts::{LocalCuts, Yield};
 use node::Processed;
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -453,23 +454,34 @@ impl Worker {
             .collect()
     }
 
-    fn view<'a>(
-        &'a self,
-        shared: &'a RoundShared,
-        s: &'a Solution,
+    /// Runs an extension on its view of a node, in which costs have the model's units.
+    fn with_view<T>(
+        &self,
+        shared: &RoundShared,
+        s: &Solution,
         bound: f64,
         depth: u32,
-    ) -> NodeView<'a> {
-        NodeView {
+        run: impl FnOnce(&NodeView<'_>) -> T,
+    ) -> T {
+        let p = &shared.problem;
+        let reduced_costs: Cow<'_, [f64]> = match p.scale() == 1.0 {
+            true => Cow::Borrowed(&s.reduced_costs),
+            false => s
+                .reduced_costs
+                .iter()
+                .map(|d| p.in_model_units(*d))
+                .collect(),
+        };
+        run(&NodeView {
             x: &s.x,
-            reduced_costs: &s.reduced_costs,
+            reduced_costs: &reduced_costs,
             lower: &self.domain.lower,
             upper: &self.domain.upper,
             integer: &shared.problem.integer,
-            bound,
-            cutoff: self.cutoff,
+            bound: p.in_model_units(bound),
+            cutoff: p.in_model_units(self.cutoff),
             depth,
             incumbent: self.best.as_ref().map(|b| b.x.as_slice()),
-        }
+        })
     }
 }

@@ -250,7 +250,9 @@ impl Worker {
         let here = lp_bound.max(self.domain.floor());
         let gain = (here - b.parent_bound).max(0.0);
         if let Some(statistics) = &shared.statistics {
-            let branched = |tally: &mut ComponentTally| tally.bound_change += gain;
+            let branched = |tally: &mut ComponentTally| {
+                tally.bound_change += shared.problem.in_model_units(gain);
+            };
             statistics.add(Component::Branching, "reliability", branched);
         }
         self.learn(b.col as usize, b.up, gain / b.distance.max(1e-6));
@@ -367,7 +369,7 @@ impl Worker {
     ) -> Option<Vec<Child>> {
         shared.extensions.branching.iter().find_map(|rule| {
             let begun = Instant::now();
-            let children = rule.branch(&self.view(shared, solution, bound, depth));
+            let children = self.with_view(shared, solution, bound, depth, |view| rule.branch(view));
             if let Some(statistics) = &shared.statistics {
                 let found = children.as_ref().map_or(0, Vec::len) as u64;
                 statistics.call(Component::Branching, "extensions", begun, |tally| {
@@ -493,7 +495,9 @@ impl Worker {
         let begun = Instant::now();
         for sep in &shared.extensions.separators {
             if !integral || sep.is_lazy() {
-                sep.separate(&self.view(shared, s, bound, depth), &mut sink);
+                self.with_view(shared, s, bound, depth, |view| {
+                    sep.separate(view, &mut sink)
+                });
             }
         }
         if shared.extensions.separators.is_empty() {

@@ -187,7 +187,7 @@ impl RoundShared {
     /// closed its tree has proven the objective, not only the gap.
     pub fn cutoff_for(&self, objective: f64) -> f64 {
         let s = &self.settings;
-        let absolute = s.absolute_gap.min(ABSOLUTE_ROUNDING);
+        let absolute = self.absolute_gap().min(ABSOLUTE_ROUNDING);
         let relative = s.relative_gap.min(RELATIVE_ROUNDING);
         self.below(objective, absolute.max(relative * objective.abs()))
     }
@@ -198,8 +198,19 @@ impl RoundShared {
         let s = &self.settings;
         self.below(
             objective,
-            s.absolute_gap.max(s.relative_gap * objective.abs()),
+            self.absolute_gap().max(s.relative_gap * objective.abs()),
         )
+    }
+
+    /// The absolute gap of the settings. A gap that is only rounding is rounding in any units: it
+    /// does not grow with the scale of the costs.
+    pub fn absolute_gap(&self) -> f64 {
+        let (gap, scale) = (self.settings.absolute_gap, self.problem.scale());
+        if gap <= ABSOLUTE_ROUNDING {
+            gap * scale.min(1.0)
+        } else {
+            gap * scale
+        }
     }
 
     /// The same bound for the present incumbent.
