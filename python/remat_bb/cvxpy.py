@@ -1,4 +1,4 @@
-"""remat-bb as a solver of CVXPY, for linear and convex quadratic problems, with integers or without.
+"""remat-bb as a solver of CVXPY, for linear and convex quadratic problems, also with integers.
 
 >>> import cvxpy as cp
 >>> from remat_bb.cvxpy import REMAT

@@ -73,7 +73,6 @@ fn random(rng: &mut Rng, sense: Sense) -> (Arc<Model>, Quadratic) {
 
 /// The largest violation of feasibility, stationarity and complementarity, from dense data.
 fn residual(model: &Model, quadratic: &Quadratic, x: &[f64], y: &[f64]) -> f64 {
-    let n = model.num_cols();
     let sign = model.sense().sign();
     let mut gradient = model.costs().to_vec();
     for (a, b, factor) in quadratic.products() {
@@ -91,16 +90,16 @@ fn residual(model: &Model, quadratic: &Quadratic, x: &[f64], y: &[f64]) -> f64 {
         };
         worst = worst.max(multiplier.abs().min((at - side).abs()));
     };
-    for i in 0..model.num_rows() {
+    for (i, &y) in y.iter().enumerate() {
         let row = remat_lp::RowId(i as u32);
         let at: f64 = model.row(row).map(|(c, v)| v * x[c.index()]).sum();
         model
             .row(row)
-            .for_each(|(c, v)| gradient[c.index()] -= v * y[i]);
-        judge(at, sign * y[i], model.row_bounds(row));
+            .for_each(|(c, v)| gradient[c.index()] -= v * y);
+        judge(at, sign * y, model.row_bounds(row));
     }
-    for j in 0..n {
-        judge(x[j], sign * gradient[j], model.col_bounds(ColId(j as u32)));
+    for (j, (&x, gradient)) in x.iter().zip(gradient).enumerate() {
+        judge(x, sign * gradient, model.col_bounds(ColId(j as u32)));
     }
     worst
 }

@@ -154,6 +154,11 @@ impl Answer {
     #[getter]
     fn basis(&self) -> Option<(String, String)> {
         let duals = self.inner.duals.as_ref()?;
+        let mut all = duals.col_status.iter().chain(&duals.row_status);
+        if all.len() > 0 && all.all(Option::is_none) {
+            // A quadratic program has duals and no basis.
+            return None;
+        }
         let cols = status_letters(&duals.col_status);
         Some((cols, status_letters(&duals.row_status)))
     }
