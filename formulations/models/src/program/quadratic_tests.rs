@@ -126,7 +126,8 @@ fn random_programs_agree_with_enumeration() {
             assert_eq!(answer.ending, Ending::Infeasible, "case {case}");
             continue;
         };
-        assert_eq!(answer.ending, Ending::Optimal, "case {case}");
+        let text = || remat_lp::lp_format::to_string_all(&program.file().unwrap());
+        assert_eq!(answer.ending, Ending::Optimal, "case {case}: {}", text());
         let found = answer.points[0].objective;
         let size = 1.0 + best.abs();
         assert!(
