@@ -154,8 +154,9 @@ impl Answer {
     #[getter]
     fn basis(&self) -> Option<(String, String)> {
         let duals = self.inner.duals.as_ref()?;
-        let mut all = duals.col_status.iter().chain(&duals.row_status);
-        if all.len() > 0 && all.all(Option::is_none) {
+        let (cols, rows) = (&duals.col_status, &duals.row_status);
+        let is_empty = cols.is_empty() && rows.is_empty();
+        if !is_empty && cols.iter().chain(rows).all(Option::is_none) {
             // A quadratic program has duals and no basis.
             return None;
         }
