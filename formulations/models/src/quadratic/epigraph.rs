@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// Allowance for rounding in a tangent, relative to its terms.
 const ROUNDING: f64 = 1e-14;
 
+/// Largest useful bound above a block.
+const LARGEST: f64 = 1e9;
+
 /// A model, its objective's products, and their blocks. Sums and values are those of the minimised
 /// objective.
 pub(super) struct Epigraph {
@@ -56,9 +59,9 @@ impl Epigraph {
             b.set_integer(col, model.is_integer(col));
             b.set_col_name(col, model.col_name(col));
         }
-        for _ in &self.blocks {
+        for block in &self.blocks {
             // A convex form without linear part is not negative.
-            b.add_col(self.sign, 0.0..);
+            b.add_col(self.sign, 0.0..=self.largest(block));
         }
         for i in 0..model.num_rows() {
             let row = RowId(i as u32);
@@ -69,6 +72,21 @@ impl Epigraph {
             b.add_row(bounds, entries);
         }
         b.build()
+    }
+
+    /// A bound above a block at all points; infinite if its columns have no useful one. With it the
+    /// duals of a relaxation prove a bound even if the block's reduced cost is off by rounding.
+    fn largest(&self, block: &[ColId]) -> f64 {
+        let size = |col: ColId| {
+            let bounds = self.model.col_bounds(col);
+            bounds.lower.abs().max(bounds.upper.abs())
+        };
+        let row = |&col: &ColId| -> f64 {
+            let entries = self.quadratic.row(col);
+            size(col) * entries.map(|(other, v)| v.abs() * size(other)).sum::<f64>()
+        };
+        let most = 1.0 + block.iter().map(row).sum::<f64>();
+        if most <= LARGEST { most } else { f64::INFINITY }
     }
 
     /// Minimised gradient of the products at a point.
