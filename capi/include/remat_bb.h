@@ -206,6 +206,12 @@ int remat_set_col_bounds(RematModel *model, int32_t col, double lower, double up
 /* Sets the cost of a column. */
 int remat_set_cost(RematModel *model, int32_t col, double cost);
 
+/* Sets the quadratic part of the objective: the sum of factors[k] * first[k] * second[k]. Repeated products are added
+ * up, 0 products remove it. A minimised objective must be convex, a maximised one concave, except for products that
+ * have a linear form: those with a binary factor, and those of bounded columns of which one is integer. */
+int remat_set_products(RematModel *model, int64_t count, const int32_t *first, const int32_t *second,
+                       const double *factors);
+
 /* Sets the kind of a column: 'C', 'B', 'I', 'S' or 'N'. */
 int remat_set_kind(RematModel *model, int32_t col, char kind);
 

@@ -18,6 +18,7 @@
 //! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
 //! - [`refine::refine`], or [`Settings::refine`]: residuals as small as double precision allows.
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
+//! - [`Quadratic`] and [`qp::solve`]: convex quadratic objectives.
 //! - [`Algorithm::Barrier`], or [`Barrier`] without crossover: central duals.
 //! - [`solve()`]: the same with a presolve before and a postsolve, basis included, after.
 //! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: independent
@@ -93,6 +94,8 @@ pub mod nl;
 mod outcome;
 pub mod presolve;
 mod proven;
+pub mod qp;
+mod quadratic;
 pub mod random;
 pub mod rational;
 mod scaling;
@@ -119,6 +122,7 @@ pub use model::{
 pub use model_file::{Implication, ModelFile, NotLinear, OrderedSet, Specials};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use proven::proven_bound;
+pub use quadratic::{NotConvex, Quadratic};
 pub use scaling::cost_scale;
 pub use settings::{Algorithm, Limits, Settings};
 pub use solver::{Solved, Solver, Stats, refine, solve};

@@ -3,6 +3,7 @@
 
 use crate::ids::{Bounds, ColId};
 use crate::model::Model;
+use crate::quadratic::Quadratic;
 use crate::text_file::shown;
 
 /// A special ordered set.
@@ -38,12 +39,19 @@ pub struct Specials {
     pub sets: Vec<OrderedSet>,
     /// Implications in the order of the file.
     pub implications: Vec<Implication>,
+    /// The quadratic part of the objective; `None` if it has no products.
+    pub quadratic: Option<Quadratic>,
 }
 
 impl Specials {
+    /// Returns whether the quadratic part of the objective is the only special part, if any.
+    pub fn are_only_quadratic(&self) -> bool {
+        self.semicontinuous.is_empty() && self.sets.is_empty() && self.implications.is_empty()
+    }
+
     /// Returns whether the file has no special parts.
     pub fn is_empty(&self) -> bool {
-        self.semicontinuous.is_empty() && self.sets.is_empty() && self.implications.is_empty()
+        self.are_only_quadratic() && self.quadratic.is_none()
     }
 }
 
@@ -100,6 +108,11 @@ impl ModelFile {
             let value = u8::from(implication.value);
             let col = name(implication.col);
             format!("{label}{col} = {value} -> ... is an indicator constraint")
+        } else if let Some((a, b, _)) =
+            (specials.quadratic.iter()).find_map(|q| q.products().next())
+        {
+            let (a, b) = (name(a), name(b));
+            format!("the objective is quadratic: it has the product {a} * {b}")
         } else {
             return Ok(model);
         };

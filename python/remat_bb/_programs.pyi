@@ -77,6 +77,14 @@ class Program:
     def set_cost(self, col: int, cost: float) -> None:
         """Sets the cost of a column."""
 
+    def set_products(self, first: Any, second: Any, factors: Any) -> None:
+        """Sets the quadratic part of the objective: the sum of ``factor * first * second``.
+
+        Args:
+            first, second: Handles of columns.
+            factors: One number for each product; repeated products are added up.
+        """
+
     def set_kind(self, col: int, kind: str, /) -> None:
         """Sets the kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``."""
 

@@ -1,4 +1,4 @@
-"""remat-bb as a solver of CVXPY, for linear and mixed-integer linear problems.
+"""remat-bb as a solver of CVXPY, for linear and convex quadratic problems, also with integers.
 
 >>> import cvxpy as cp
 >>> from remat_bb.cvxpy import REMAT
@@ -60,6 +60,10 @@ class REMAT(ConicSolver):
         """Name in messages and statistics."""
         return "REMAT"
 
+    def supports_quad_obj(self) -> bool:
+        """Whether an objective may have a convex quadratic part."""
+        return True
+
     def import_solver(self) -> None:
         """Has no effect: the solver is part of this package."""
 
@@ -82,7 +86,8 @@ class REMAT(ConicSolver):
         solver_opts: dict[str, Any],
         solver_cache: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Solves ``minimize c x`` subject to ``A x + s = b``, with ``s`` zero or nonnegative.
+        """Solves ``minimize x P x / 2 + c x`` subject to ``A x + s = b``, with ``s`` zero or
+        nonnegative; ``P`` may be missing.
 
         Returns:
             ``status`` of CVXPY, ``value``, ``primal``, ``dual``, and the ``answer``.
@@ -207,6 +212,9 @@ def _program(data: dict[str, Any]) -> Program:
     kinds[data[s.BOOL_IDX]] = "B"
     program = Program()
     program.add_cols(lower, upper, cost, "".join(kinds.tolist()))
+    if data.get(s.P) is not None:
+        products = sp.coo_array(data[s.P])
+        program.set_products(*products.coords, 0.5 * products.data)
     if len(sides):
         least = np.full(len(sides), -_INF)
         equations = dims[s.EQ_DIM]

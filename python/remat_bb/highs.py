@@ -27,10 +27,14 @@ from ._dropin.highs_types import (
     BASIS_STATUS,
     DEFAULTS,
     EFFECTIVE,
+    LETTERS,
     MODEL_STATUS,
+    SEMI,
     WORDS,
+    HessianFormat,
     HighsBasis,
     HighsBasisStatus,
+    HighsHessian,
     HighsInfo,
     HighsLp,
     HighsModel,
@@ -42,17 +46,20 @@ from ._dropin.highs_types import (
     MatrixFormat,
     ObjSense,
     by_rows,
+    found,
     from_arguments,
     kHighsInf,
 )
 from ._dropin.options import Settings
 from ._native import Answer, Program, __version__
-from .errors import RematError
+from .errors import NoExactForm, RematError
 
 __all__ = [
+    "HessianFormat",
     "Highs",
     "HighsBasis",
     "HighsBasisStatus",
+    "HighsHessian",
     "HighsInfo",
     "HighsLp",
     "HighsModel",
@@ -67,14 +74,6 @@ __all__ = [
 ]
 
 _OK, _ERROR = HighsStatus.kOk, HighsStatus.kError
-_LETTERS = {
-    HighsVarType.kContinuous: "C",
-    HighsVarType.kInteger: "I",
-    HighsVarType.kSemiContinuous: "C",
-    HighsVarType.kSemiInteger: "I",
-    HighsVarType.kImplicitInteger: "C",
-}
-_SEMI = (HighsVarType.kSemiContinuous, HighsVarType.kSemiInteger)
 
 
 class Highs:
@@ -120,22 +119,28 @@ class Highs:
                 row_lower, row_upper, a_start, a_index, a_value, integrality``.
 
         Returns:
-            ``kError`` for a Hessian and for arrays of wrong lengths.
+            ``kError`` for arrays of wrong lengths.
         """
+        hessian = None
         if rest:
             model = from_arguments(model, *rest)
         elif hasattr(model, "lp_"):
-            if getattr(getattr(model, "hessian_", None), "dim_", 0):
-                return _ERROR
-            model = model.lp_
+            model, hessian = model.lp_, model.hessian_
         options = self._options
         self.clearModel()
         self._options = options
         try:
-            return self._take(model)
+            status = self._take(model)
         except (RematError, ValueError, IndexError):
             self.clearModel()
             return _ERROR
+        return self.passHessian(hessian) if hessian and hessian.dim_ else status
+
+    def passHessian(self, hessian: Any, *rest: Any) -> HighsStatus:
+        """Sets the quadratic part of the objective, from a :class:`HighsHessian` or its fields."""
+        hessian = HighsHessian(hessian, *rest[1:]) if rest else hessian
+        parts = HighsHessian.products
+        return self._edit(lambda: self._program.set_products(*parts(hessian, self._cols)))
 
     def _take(self, lp: Any) -> HighsStatus:
         count, rows = int(lp.num_col_), int(lp.num_row_)
@@ -309,7 +314,7 @@ class Highs:
         def act() -> None:
             for col, kind in zip(cols, kinds):
                 self._types[int(col)] = HighsVarType(int(kind))
-                letter = _LETTERS[self._types[int(col)]]
+                letter = LETTERS[self._types[int(col)]]
                 self._program.set_kind(self._cols[int(col)], letter)
 
         return self._edit(act)
@@ -361,11 +366,11 @@ class Highs:
 
     def getColByName(self, name: str) -> tuple[HighsStatus, int]:
         """Position of a column; ``kError`` and -1 if no column has the name."""
-        return _found(self._names[0], name)
+        return found(self._names[0], name)
 
     def getRowByName(self, name: str) -> tuple[HighsStatus, int]:
         """Position of a row; ``kError`` and -1 if no row has the name."""
-        return _found(self._names[1], name)
+        return found(self._names[1], name)
 
     def getNumCol(self) -> int:
         """Number of columns."""
@@ -481,11 +486,11 @@ class Highs:
         switched: list[reform.Switched] = []
         try:
             for at, col in enumerate(self._cols):
-                if self._types[at] in _SEMI:
+                if self._types[at] in SEMI:
                     bounds[col] = program.bounds(col)
                     switched += reform.make_semicontinuous(program, col, f"column {at}")
             self._answer = running.solve(program, settings, start)
-        except reform.Unbounded:
+        except (reform.Unbounded, NoExactForm):
             return _ERROR
         finally:
             program.remove_rows([k for k in program.rows if k not in before[1]])
@@ -592,9 +597,4 @@ class Highs:
         return self._seconds
 
     def _is_mip(self) -> bool:
-        return self._program.has_integers or any(kind in _SEMI for kind in self._types)
-
-
-def _found(names: dict[int, str], name: str) -> tuple[HighsStatus, int]:
-    position = next((k for k, held in names.items() if held == name), -1)
-    return (_OK if position >= 0 else _ERROR), position
+        return self._program.has_integers or any(kind in SEMI for kind in self._types)

@@ -5,7 +5,7 @@ use crate::calls::with_model;
 use crate::pointers::{array, array_or_none, length, output, put_if_wanted, text_or_none, texts};
 use crate::registry::RematModel;
 use crate::trouble::Trouble;
-use remat_models::program::{Col, Kind, Program, Row};
+use remat_models::program::{Col, Kind, Product, Program, Row};
 use std::ffi::{c_char, c_int};
 
 /// Sets the sense of the objective.
@@ -228,6 +228,41 @@ pub extern "C" fn remat_set_cost(model: *mut RematModel, col: i32, cost: f64) ->
     with_model(model, |model| {
         let col = self::col(col)?;
         model.state()?.edit(|program| program.set_cost(col, cost))
+    })
+}
+
+/// Sets the quadratic part of the objective.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn remat_set_products(
+    model: *mut RematModel,
+    count: i64,
+    first: *const i32,
+    second: *const i32,
+    factors: *const f64,
+) -> c_int {
+    with_model(model, |model| {
+        let count = length("count", count)?;
+        // SAFETY: the caller's promise for arrays.
+        let (first, second, factors) = unsafe {
+            (
+                array("first", first, count)?,
+                array("second", second, count)?,
+                array("factors", factors, count)?,
+            )
+        };
+        check_numbers("factors", factors)?;
+        let pairs = first.iter().zip(second).zip(factors);
+        let products = pairs.map(|((&first, &second), &factor)| {
+            Ok(Product {
+                first: col(first)?,
+                second: col(second)?,
+                factor,
+            })
+        });
+        let products = products.collect::<Result<Vec<_>, Trouble>>()?;
+        model
+            .state()?
+            .edit(|program| program.set_products(products))
     })
 }
 

@@ -1,5 +1,7 @@
 //! `remat-bb lp`
 
+mod quadratic;
+
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files, Input};
@@ -38,7 +40,14 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     )?;
     interrupt::catch("ending; once more to end at once", arguments.quiet);
     let clock = Instant::now();
-    let given = read(&arguments.file)?;
+    let text = ModelText::read(&arguments.file)?;
+    let mut file = text.parse_all()?;
+    if file.specials.are_only_quadratic()
+        && let Some(quadratic) = file.specials.quadratic.take()
+    {
+        return quadratic::run(arguments, files, file.model, &quadratic, clock);
+    }
+    let given = text.linear(file)?;
     // Solve and check see the other order; only the file of the solution has the given one.
     let (model, order) = match arguments.permute.map(|seed| given.permuted(seed)) {
         Some((model, order)) => (Arc::new(model), Some((given, order))),
@@ -151,12 +160,16 @@ impl ModelText {
     /// The linear model.
     ///
     /// # Errors
-    /// [`Failure`] for ordered sets, implications and semi-continuous columns.
+    /// [`Failure`] for ordered sets, implications, semi-continuous columns and quadratic objectives.
     pub fn parse(&self) -> Result<Model, Failure> {
-        self.parse_all()?.linear().map_err(|error| Failure::Usage {
+        self.linear(self.parse_all()?)
+    }
+
+    fn linear(&self, file: ModelFile) -> Result<Model, Failure> {
+        file.linear().map_err(|error| Failure::Usage {
             problem: format!("{}: {error}", self.name),
-            remedy: "`remat-bb mip FILE` solves models with ordered sets, implications and \
-                     semi-continuous columns"
+            remedy: "`remat-bb mip FILE` solves models with ordered sets, implications, \
+                     semi-continuous columns and quadratic objectives"
                 .into(),
         })
     }
@@ -167,7 +180,7 @@ pub fn read(path: &Path) -> Result<Model, Failure> {
     ModelText::read(path)?.parse()
 }
 
-/// Reads a model with ordered sets, implications and semi-continuous columns.
+/// Reads a model with ordered sets, implications, semi-continuous columns and products.
 pub(crate) fn read_all(path: &Path) -> Result<ModelFile, Failure> {
     ModelText::read(path)?.parse_all()
 }
@@ -175,7 +188,7 @@ pub(crate) fn read_all(path: &Path) -> Result<ModelFile, Failure> {
 fn no_model(problem: String) -> Failure {
     Failure::Usage {
         problem,
-        remedy: "FILE is a linear program in MPS format (fixed or free), or in CPLEX LP format; its name ends in .mps or \
+        remedy: "FILE is a linear or quadratic program in MPS format (fixed or free), or in CPLEX LP format; its name ends in .mps or \
                  .lp, or its content tells; both may be gzipped"
             .into(),
     }
@@ -274,8 +287,29 @@ pub(super) struct LpJson<'a> {
     /// Largest dual residual of the basic solution, in the model's units; null unless `status` is
     /// `optimal`.
     dual_residual: Option<f64>,
+    /// Number of different products in a quadratic objective; 0 for a linear one.
+    quadratic_products: usize,
+    /// Residuals of the optimality conditions of a quadratic program; null for a linear one, and
+    /// unless `status` is `optimal`.
+    kkt: Option<KktJson>,
     /// Seed of `--permute`; null without it.
     permuted: Option<u64>,
+}
+
+/// Residuals of the conditions of Karush, Kuhn and Tucker, computed from the file's model. All but
+/// the first are relative to the size of the objective or of its gradient.
+#[derive(Serialize, JsonSchema)]
+struct KktJson {
+    /// Largest violation of a row or column bound.
+    primal: f64,
+    /// Largest part of the gradient that no bound balances.
+    stationarity: f64,
+    /// Largest dual value of a row that belongs to an infinite side.
+    dual: f64,
+    /// Largest product of a multiplier and the distance to its bound.
+    complementarity: f64,
+    /// Distance of primal and dual objective.
+    gap: f64,
 }
 
 impl LpResult<'_> {
@@ -323,6 +357,8 @@ impl LpResult<'_> {
             dual_violation: self.checked.as_ref().ok().map(|r| r.dual_violation),
             primal_residual: self.residuals.map(|r| r.primal),
             dual_residual: self.residuals.map(|r| r.dual),
+            quadratic_products: 0,
+            kkt: None,
             permuted: self.permuted,
         }
     }

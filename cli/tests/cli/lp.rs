@@ -8,10 +8,14 @@ const DIET: &str = "\\ two foods, two needs\nMinimize\n cost: 2 bread + 3 milk\n
     energy: 4 bread + 2 milk >= 8\n protein: bread + 3 milk >= 6\nBounds\n bread <= 10\n milk <= 10\nEnd\n";
 
 fn lp(folder: &TempDir, name: &str, text: &str, more: &[&str]) -> Output {
+    run("lp", folder, name, text, more)
+}
+
+fn run(command: &str, folder: &TempDir, name: &str, text: &str, more: &[&str]) -> Output {
     let path: PathBuf = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     Command::new(env!("CARGO_BIN_EXE_remat-bb"))
-        .arg("lp")
+        .arg(command)
         .arg(path)
         .args(more)
         .current_dir(folder.path())
@@ -112,4 +116,63 @@ fn text_behind_the_end_is_told_and_names_cannot_control_a_terminal() {
         let shown = [output.stdout, output.stderr].concat();
         assert!(!shown.contains(&0x1b) && !shown.is_empty());
     }
+}
+
+const SQUARE: &str = "Minimize\n cost: - 2 x - 6 y + [ x ^ 2 - 2 x * y + 2 y ^ 2 ] / 2\nSubject To\n \
+    a: x + y <= 2\n b: - x + 2 y <= 2\n c: 2 x + y <= 3\nEnd\n";
+
+/// Optimum by hand: rows a and b bind at x = 2/3, y = 4/3.
+#[test]
+fn a_quadratic_objective_has_residuals_and_a_bound() {
+    let folder = TempDir::new().unwrap();
+    let output = lp(&folder, "square.lp", SQUARE, &["--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |name: &str| result[name].as_f64().unwrap();
+    let optimum = -74.0 / 9.0;
+    assert!((number("objective") - optimum).abs() < 1e-7, "{result}");
+    assert!(number("bound") <= optimum + 1e-9 && number("bound") > optimum - 1e-5);
+    assert_eq!(result["quadratic_products"], 3);
+    for (name, residual) in result["kkt"].as_object().unwrap() {
+        assert!(residual.as_f64().unwrap() <= 1e-6, "{name}: {residual}");
+    }
+    // The same from MPS, where the other sense turns it into a refusal.
+    let mps = "ROWS\n N cost\n L a\nCOLUMNS\n x cost -2 a 1\n y cost -6 a 1\nRHS\n rhs a 2\n\
+        QUADOBJ\n x x 1\n x y -1\n y y 2\nENDATA\n";
+    let output = lp(&folder, "square.mps", mps, &["--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let output = lp(&folder, "most.mps", &format!("OBJSENSE\n MAX\n{mps}"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.contains("not concave") && text.contains("column"),
+        "{text}"
+    );
+    let output = lp(&folder, "square.lp", SQUARE, &["--algorithm", "dual"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// Of the integer points of the rows, (1, 1) is the best: 1/2 - 1 + 1 - 8.
+#[test]
+fn integers_with_a_quadratic_objective_are_kept_whole() {
+    let folder = TempDir::new().unwrap();
+    let text = SQUARE.replace("End", "General\n x y\nEnd");
+    let output = run("mip", &folder, "whole.lp", &text, &["--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["status"], "optimal");
+    assert_eq!(result["objective"], -7.5);
+    assert!(
+        (result["bound"].as_f64().unwrap() + 7.5).abs() < 1e-5,
+        "{result}"
+    );
+    let more = ["--certificate", "whole.vipr"];
+    let real = SQUARE.replace("End", "General\n x\nEnd");
+    let output = run("mip", &folder, "mixed.lp", &real, &more);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.contains("quadratic objective has no certificate"),
+        "{text}"
+    );
 }

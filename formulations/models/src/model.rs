@@ -3,6 +3,7 @@
 
 use super::clean::cleaned;
 use super::known::solve_known;
+use super::quadratic::Continuous;
 use remat_formulations::{checkmate, monet, poet};
 use remat_lp::presolve::PresolveSettings;
 use remat_lp::{ColId, Limits, Model, Sense, Solved};
@@ -70,6 +71,17 @@ impl Default for LinearSettings {
 }
 
 impl ModelSettings {
+    /// Settings of a program without integers, with the limits of the search, and the interrupt.
+    pub(crate) fn without_integers(&self) -> (LinearSettings, Arc<AtomicBool>) {
+        let limits = &self.mip.limits;
+        let limit = limits.seconds.map(Duration::from_secs_f64);
+        let linear = LinearSettings {
+            time_limit: self.linear.time_limit.or(limit),
+            ..self.linear.clone()
+        };
+        (linear, limits.interrupt.clone().unwrap_or_default())
+    }
+
     /// Requests an answer that is settled in rational numbers; gaps with their defaults become 0.
     pub fn ask_exact(&mut self) {
         let preset = mip::Settings::default();
@@ -136,6 +148,8 @@ pub struct Linear {
 pub enum Answered {
     /// A program without integers.
     Linear(Linear),
+    /// A program without integers and with a quadratic objective.
+    Quadratic(Continuous),
     /// A program with integers.
     Integer {
         /// Solutions, bound and status in the model's own terms.
@@ -178,6 +192,33 @@ pub fn solve_linear(
     settings: &LinearSettings,
     listener: &dyn Listener,
 ) -> Result<Linear, SolveError> {
+    let watched = watched(settings, listener, |limits| {
+        remat_lp::solve(model, &settings.lp, limits, settings.presolve.as_ref())
+    })?;
+    Ok(Linear {
+        solved: watched.answer,
+        timed_out: watched.timed_out,
+        seconds: watched.seconds,
+    })
+}
+
+/// An answer within the limits of its settings.
+pub(crate) struct WatchedAnswer<T> {
+    pub answer: T,
+    /// True if the time limit ended the solve.
+    pub timed_out: bool,
+    pub seconds: f64,
+}
+
+/// Solves within the limits of the settings and until a listener ends it.
+///
+/// # Errors
+/// [`SolveError::Thread`].
+pub(crate) fn watched<T>(
+    settings: &LinearSettings,
+    listener: &dyn Listener,
+    solve: impl FnOnce(&Limits) -> T,
+) -> Result<WatchedAnswer<T>, SolveError> {
     let clock = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
     let timed_out = AtomicBool::new(false);
@@ -195,14 +236,12 @@ pub fn solve_linear(
     };
     // A limit of 0 holds for the smallest program, too.
     watch();
-    let solved = ticking(watch, &stop, || {
-        remat_lp::solve(model, &settings.lp, &limits, settings.presolve.as_ref())
-    });
-    let solved = solved.map_err(|e| SolveError::Thread {
+    let answer = ticking(watch, &stop, || solve(&limits));
+    let answer = answer.map_err(|e| SolveError::Thread {
         problem: e.to_string(),
     })?;
-    Ok(Linear {
-        solved,
+    Ok(WatchedAnswer {
+        answer,
         timed_out: timed_out.into_inner(),
         seconds: clock.elapsed().as_secs_f64(),
     })
@@ -401,15 +440,8 @@ fn known(model: &Model, settings: &mip::Settings) -> Option<olla::recognise::Rec
 }
 
 fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Result<Linear, SolveError> {
-    let limits = &settings.mip.limits;
-    let never = Arc::new(AtomicBool::new(false));
-    let interrupt = limits.interrupt.as_ref().unwrap_or(&never);
-    let limit = limits.seconds.map(Duration::from_secs_f64);
-    let linear = LinearSettings {
-        time_limit: settings.linear.time_limit.or(limit),
-        ..settings.linear.clone()
-    };
-    solve_linear(model, &linear, &**interrupt)
+    let (linear, interrupt) = settings.without_integers();
+    solve_linear(model, &linear, &*interrupt)
 }
 
 /// Solves a recognised program as such; `None` if the answer fails the check against the model.

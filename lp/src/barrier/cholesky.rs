@@ -1,4 +1,5 @@
-//! A sparse `L D L^T` of a symmetric positive semidefinite matrix with one pattern and many values.
+//! A sparse `L D L^T` of a symmetric matrix, semidefinite or quasidefinite, with one pattern and
+//! many values.
 //!
 //! The ordering (approximate minimum degree) and the symbolic factorisation are computed once, by
 //! `faer`, on one thread, so the result does not depend on the number of processors. The matrix is
@@ -31,6 +32,12 @@ impl Cholesky {
     /// Orders and analyses a pattern: row indices of the lower triangle, ascending in each column,
     /// the diagonal first. `None` if there is not enough memory.
     pub fn new(start: Vec<usize>, index: Vec<usize>) -> Option<Cholesky> {
+        let signs = vec![1; start.len() - 1];
+        Cholesky::with_signs(start, index, signs)
+    }
+
+    /// As [`new`](Cholesky::new), for a quasidefinite matrix whose pivots have these signs.
+    pub fn with_signs(start: Vec<usize>, index: Vec<usize>, signs: Vec<i8>) -> Option<Cholesky> {
         let n = start.len() - 1;
         let mut out = Cholesky {
             n,
@@ -39,7 +46,7 @@ impl Cholesky {
             symbolic: None,
             factor: Vec::new(),
             scale: vec![1.0; n],
-            signs: vec![1; n],
+            signs,
             memory: MemBuffer::try_new(dyn_stack::StackReq::EMPTY).ok()?,
         };
         if n == 0 {
@@ -99,9 +106,9 @@ impl Cholesky {
     /// the matrix stays definite, as a preconditioner must. (The usual replacement, a pivot of
     /// 1e64, puts rows that nearly depend on others out of reach of the refinement.)
     pub fn factorise(&mut self, values: &mut [f64], least: f64) -> bool {
-        let Some(symbolic) = &self.symbolic else {
+        if self.symbolic.is_none() {
             return true;
-        };
+        }
         for j in 0..self.n {
             let d = values[self.start[j]];
             self.scale[j] = if d > 0.0 { 1.0 / d.sqrt() } else { 1.0 };
@@ -112,16 +119,25 @@ impl Cholesky {
                 *value *= self.scale[j] * self.scale[i];
             }
         }
+        self.factorise_signed(values, least, 1.0)
+    }
+
+    /// Factorises values as they are. A pivot nearer zero than `least`, or of the wrong sign, is
+    /// replaced by `instead` times its sign. Returns whether it succeeded.
+    pub fn factorise_signed(&mut self, values: &[f64], least: f64, instead: f64) -> bool {
+        let Some(symbolic) = &self.symbolic else {
+            return true;
+        };
         let pattern =
             SymbolicSparseColMatRef::new_checked(self.n, self.n, &self.start, None, &self.index);
         symbolic
             .factorize_numeric_ldlt(
                 &mut self.factor,
-                SparseColMatRef::new(pattern, &*values),
+                SparseColMatRef::new(pattern, values),
                 Side::Lower,
                 LdltRegularization {
                     dynamic_regularization_signs: Some(&self.signs),
-                    dynamic_regularization_delta: 1.0,
+                    dynamic_regularization_delta: instead,
                     dynamic_regularization_epsilon: least,
                 },
                 Par::Seq,

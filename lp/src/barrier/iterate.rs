@@ -24,8 +24,10 @@ pub(super) struct Residuals {
     /// `l - x + xl` and `u - x - xu`.
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
-    /// `c - A^T y - zl + zu`.
+    /// `c + Qx - A^T y - zl + zu`.
     pub dual: Vec<f64>,
+    /// `Qx`; empty without a quadratic objective.
+    pub curved: Vec<f64>,
     /// Average product of distance and multiplier.
     pub mu: f64,
     /// Objectives, minimised, with the offset.
@@ -98,10 +100,19 @@ impl Residuals {
             v.resize(n, 0.0);
         }
         let mut products = 0.0;
-        self.primal_objective = p.offset;
-        self.dual_objective = p.offset + at.y.iter().zip(&p.b).map(|(y, b)| y * b).sum::<f64>();
+        let mut square = 0.0;
+        self.curved.clear();
+        if let Some(q) = &p.q {
+            let curved = (0..n).map(|j| q.iter(j).map(|(i, v)| v * at.x[i]).sum::<f64>());
+            self.curved.extend(curved);
+            square = at.x.iter().zip(&self.curved).map(|(x, g)| x * g).sum();
+        }
+        self.primal_objective = p.offset + 0.5 * square;
+        self.dual_objective =
+            p.offset - 0.5 * square + at.y.iter().zip(&p.b).map(|(y, b)| y * b).sum::<f64>();
         for j in 0..n {
-            self.dual[j] = p.cost[j] - p.transposed(j, &at.y) - at.zl[j] + at.zu[j];
+            let curved = self.curved.get(j).copied().unwrap_or(0.0);
+            self.dual[j] = p.cost[j] + curved - p.transposed(j, &at.y) - at.zl[j] + at.zu[j];
             self.primal_objective += p.cost[j] * at.x[j];
             if p.lower[j].is_finite() {
                 self.lower[j] = p.lower[j] - at.x[j] + at.xl[j];
@@ -128,7 +139,8 @@ impl Residuals {
                 if v.is_nan() { f64::NAN } else { a.max(v) }
             },
         ) / (1.0 + right.min(1e6));
-        self.infeasible_dual = largest(&self.dual) / (1.0 + largest(&p.cost));
+        let steepest = largest(&p.cost).max(largest(&self.curved));
+        self.infeasible_dual = largest(&self.dual) / (1.0 + steepest);
     }
 
     /// Difference of the objectives, relative to one plus their size.

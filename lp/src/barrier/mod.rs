@@ -4,6 +4,7 @@
 //! - `program.rs`: the scaled program in standard form.
 //! - `cholesky.rs`, `normal.rs`: normal equations, dense columns apart, refined by conjugate
 //!   gradients.
+//! - `augmented.rs`: the augmented system, for quadratic objectives.
 //! - `newton.rs`, `step.rs`: directions and steps (Mehrotra's predictor and corrector, Gondzio's
 //!   centrality correctors).
 //! - `start.rs`: starting points, cold and warm. `iterate.rs`: points and their residuals.
@@ -13,6 +14,7 @@
 //! [`Algorithm::Barrier`](crate::Algorithm::Barrier) continues from the point to a vertex with its
 //! basis (`crate::crossover`).
 
+mod augmented;
 mod choice;
 mod cholesky;
 mod iterate;
@@ -27,6 +29,7 @@ mod step;
 
 use crate::model::{Model, ModelError};
 use crate::outcome::{FarkasRay, LimitKind};
+use crate::quadratic::Quadratic;
 use crate::settings::Limits;
 pub(crate) use choice::pays;
 use program::BarrierProgram;
@@ -108,6 +111,7 @@ impl BarrierEnd {
 /// technique*, European J. of Operational Research 224 (2013).
 pub struct Barrier {
     model: Arc<Model>,
+    quadratic: Option<Arc<Quadratic>>,
     settings: BarrierSettings,
     limits: Limits,
     iterations: u64,
@@ -119,11 +123,20 @@ impl Barrier {
     pub fn new(model: impl Into<Arc<Model>>, settings: BarrierSettings) -> Barrier {
         Barrier {
             model: model.into(),
+            quadratic: None,
             settings,
             limits: Limits::default(),
             iterations: 0,
             ticks: 0,
         }
+    }
+
+    /// Adds a quadratic part to the objective, which must be convex
+    /// ([`Quadratic::check_convex`]). Reduced costs are those of its linearisation at the point.
+    pub fn with_quadratic(mut self, quadratic: impl Into<Arc<Quadratic>>) -> Barrier {
+        let quadratic = quadratic.into();
+        self.quadratic = (!quadratic.is_empty()).then_some(quadratic);
+        self
     }
 
     /// Sets the limits of each following solve. The iteration limit counts barrier iterations; an
@@ -190,8 +203,13 @@ impl Barrier {
         if let Some(ray) = FarkasRay::of_crossed(&self.model) {
             return BarrierEnd::Infeasible(ray);
         }
-        let program = BarrierProgram::new(&self.model, self.settings.scaling);
-        let mut run = BarrierRun::new(&self.model, &program, &self.settings, &self.limits);
+        let mut program = BarrierProgram::new(&self.model, self.settings.scaling);
+        let quadratic = self.quadratic.as_deref();
+        if let Some(quadratic) = quadratic {
+            program = program.with_quadratic(&self.model, quadratic);
+        }
+        let (settings, limits) = (&self.settings, &self.limits);
+        let mut run = BarrierRun::new(&self.model, &program, settings, limits, quadratic);
         let end = run.solve(start);
         self.iterations += run.iterations;
         self.ticks += run.ticks();

@@ -6,6 +6,7 @@
 
 use crate::compressed::Compressed;
 use crate::model::Model;
+use crate::quadratic::Quadratic;
 use crate::scaling::Scaling;
 
 /// Scaled program in standard form, and its place in the model.
@@ -28,6 +29,8 @@ pub(super) struct BarrierProgram {
     pub offset: f64,
     /// Turns the minimised objective into the model's.
     pub sign: f64,
+    /// The matrix of a quadratic objective, whole and by columns, minimised.
+    pub q: Option<Compressed>,
 }
 
 impl BarrierProgram {
@@ -61,6 +64,7 @@ impl BarrierProgram {
             scaling,
             offset: sign * model.offset,
             sign,
+            q: None,
         };
         for j in 0..n {
             let (l, u) = (model.col_lower[j], model.col_upper[j]);
@@ -98,6 +102,39 @@ impl BarrierProgram {
         }
         p.at = p.a.transpose(p.rows.len());
         p
+    }
+
+    /// Adds a quadratic part of the objective. Fixed columns turn into costs and a constant.
+    pub fn with_quadratic(mut self, model: &Model, quadratic: &Quadratic) -> BarrierProgram {
+        let matrix = &quadratic.matrix;
+        let mut place = vec![u32::MAX; model.num_cols()];
+        for (k, &j) in self.cols.iter().enumerate() {
+            place[j as usize] = k as u32;
+        }
+        let mut q = Compressed::default();
+        for (k, &j) in self.cols.iter().enumerate() {
+            let scale = self.sign * self.scaling.col[j as usize];
+            let mut fixed = 0.0;
+            let entries = matrix.iter(j as usize).filter_map(|(i, v)| {
+                if place[i] == u32::MAX {
+                    fixed += scale * v * model.col_lower[i];
+                    return None;
+                }
+                Some((place[i], scale * v * self.scaling.col[i]))
+            });
+            q.push(entries);
+            self.cost[k] += fixed;
+        }
+        for _ in self.cols.len()..self.num_cols() {
+            q.push([]);
+        }
+        for j in (0..model.num_cols()).filter(|&j| place[j] == u32::MAX) {
+            let fixed = matrix.iter(j).filter(|&(i, _)| place[i] == u32::MAX);
+            let gradient: f64 = fixed.map(|(i, v)| v * model.col_lower[i]).sum();
+            self.offset += 0.5 * self.sign * gradient * model.col_lower[j];
+        }
+        self.q = Some(q);
+        self
     }
 
     pub fn num_rows(&self) -> usize {

@@ -11,6 +11,7 @@ use super::{BarrierEnd, BarrierPoint};
 use crate::certificate::oriented;
 use crate::model::Model;
 use crate::outcome::{FarkasRay, LimitKind};
+use crate::quadratic::Quadratic;
 use crate::settings::Limits;
 use std::sync::atomic::Ordering;
 
@@ -26,6 +27,7 @@ pub(super) struct BarrierRun<'a> {
     p: &'a BarrierProgram,
     settings: &'a BarrierSettings,
     limits: &'a Limits,
+    quadratic: Option<&'a Quadratic>,
     at: Iterate,
     r: Residuals,
     newton: Option<Newton>,
@@ -39,12 +41,14 @@ impl<'a> BarrierRun<'a> {
         p: &'a BarrierProgram,
         settings: &'a BarrierSettings,
         limits: &'a Limits,
+        quadratic: Option<&'a Quadratic>,
     ) -> BarrierRun<'a> {
         BarrierRun {
             model,
             p,
             settings,
             limits,
+            quadratic,
             at: Iterate {
                 x: vec![0.0; p.num_cols()],
                 y: vec![0.0; p.num_rows()],
@@ -60,7 +64,7 @@ impl<'a> BarrierRun<'a> {
     /// Deterministic work so far.
     pub fn ticks(&self) -> u64 {
         let vectors = 40 * self.p.num_cols() as u64;
-        let solves = self.newton.as_ref().map_or(0, |n| n.normal.ticks);
+        let solves = self.newton.as_ref().map_or(0, Newton::ticks);
         self.base_ticks + self.iterations * vectors + solves
     }
 
@@ -78,8 +82,8 @@ impl<'a> BarrierRun<'a> {
             name: "barrier factor",
             target: "remat_lp",
             rows = p.num_rows(),
-            entries = newton.normal.entries(),
-            dense_columns = newton.normal.num_dense(),
+            entries = newton.entries(),
+            dense_columns = newton.num_dense(),
             "barrier factor"
         );
         self.newton = Some(newton);
@@ -192,9 +196,11 @@ impl<'a> BarrierRun<'a> {
         let p = self.p;
         let mut z = vec![0.0; self.model.num_cols()];
         let y = p.duals(self.model, &self.at.y);
+        let x = p.values(self.model, &self.at.x);
+        let gradient = self.quadratic.map(|q| q.gradient(&x));
         for (j, z) in z.iter_mut().enumerate() {
             // A fixed column gets its reduced cost.
-            *z = self.model.cost[j];
+            *z = self.model.cost[j] + gradient.as_ref().map_or(0.0, |g| g[j]);
             for (i, v) in self.model.col_entries(j) {
                 *z -= v * y[i];
             }
@@ -206,7 +212,7 @@ impl<'a> BarrierRun<'a> {
             }
         }
         BarrierPoint {
-            x: p.values(self.model, &self.at.x),
+            x,
             y,
             z,
             mu: self.r.mu,

@@ -27,6 +27,13 @@ pub(super) fn cold(
     let mut x: Vec<f64> = (0..n)
         .map(|j| nearest_zero(p.lower[j], p.upper[j]))
         .collect();
+    if p.q.is_some() {
+        let (near, (x, y)) = (x.clone(), newton.nearest(p, &x));
+        // The reduced costs, by the equations of the minimiser.
+        let z: Vec<f64> = near.iter().zip(&x).map(|(near, x)| near - x).collect();
+        let is_finite = x.iter().chain(&y).all(|v| v.is_finite());
+        return is_finite.then(|| shifted(p, x, y, &z));
+    }
     let mut rhs = vec![0.0; m];
     let mut v = vec![0.0; m];
     p.times(&x, &mut rhs);
@@ -105,7 +112,12 @@ fn shifted(p: &BarrierProgram, x: Vec<f64>, y: Vec<f64>, z: &[f64]) -> Iterate {
 /// at least `mu`. The shift may violate equations, which then appear in the residuals.
 pub(super) fn warm(p: &BarrierProgram, x: Vec<f64>, y: Vec<f64>, mu: f64) -> Iterate {
     let n = p.num_cols();
-    let z: Vec<f64> = (0..n).map(|j| p.cost[j] - p.transposed(j, &y)).collect();
+    let curved = |j: usize| -> f64 {
+        let q = p.q.iter().flat_map(|q| q.iter(j));
+        q.map(|(i, v)| v * x[i]).sum()
+    };
+    let reduced = |j: usize| p.cost[j] + curved(j) - p.transposed(j, &y);
+    let z: Vec<f64> = (0..n).map(reduced).collect();
     let mut at = Iterate::without_bounds(x, y);
     let typical = |v: &mut dyn Iterator<Item = f64>| {
         let (sum, count) = v.fold((0.0, 0usize), |(s, c), v| (s + v.abs(), c + 1));

@@ -45,6 +45,15 @@ pub(super) fn longest(at: &Iterate, d: &Iterate) -> (f64, f64) {
     )
 }
 
+/// Lengths as they may be taken: a quadratic objective couples points and multipliers, so both go
+/// equally far.
+fn together(p: &BarrierProgram, (primal, dual): (f64, f64)) -> (f64, f64) {
+    match p.q {
+        Some(_) => (primal.min(dual), primal.min(dual)),
+        None => (primal, dual),
+    }
+}
+
 /// Step lengths after Mehrotra: the blocking product is left near the expected mean product.
 fn lengths(at: &Iterate, d: &Iterate, products: usize, tuning: &BarrierTuning) -> (f64, f64) {
     let (primal_l, primal_u) = (ratio(&at.xl, &d.xl), ratio(&at.xu, &d.xu));
@@ -120,7 +129,7 @@ impl BarrierStep {
             self.targets.upper[j] = side(at.xu[j], |x| -x * at.zu[j]);
         }
         newton.direction(p, at, Some(r), &self.targets, &mut self.affine, tuning);
-        let (primal, dual) = longest(at, &self.affine);
+        let (primal, dual) = together(p, longest(at, &self.affine));
         let mut sigma_mu = 0.0;
         if products > 0 {
             let after = at.products_after(&self.affine, primal, dual) / products as f64;
@@ -141,7 +150,7 @@ impl BarrierStep {
                 break;
             }
         }
-        let (primal, dual) = lengths(at, &self.direction, products, tuning);
+        let (primal, dual) = together(p, lengths(at, &self.direction, products, tuning));
         at.advance(&self.direction, primal, dual);
         (primal, dual)
     }

@@ -241,7 +241,7 @@ fn imply_from_row(model: &Model, i: usize, lower: &mut [f64], upper: &mut [f64])
 /// A compensated sum with a bound on its error (Ogita, Rump & Oishi 2005, Proposition 5.5,
 /// generously rounded up).
 #[derive(Clone, Copy)]
-struct Bounded {
+pub(super) struct Bounded {
     sum: Sum2,
     size: f64,
     terms: f64,
@@ -250,7 +250,7 @@ struct Bounded {
 }
 
 impl Bounded {
-    fn new(start: f64) -> Self {
+    pub(super) fn new(start: f64) -> Self {
         Bounded {
             sum: Sum2::new(start),
             size: start.abs(),
@@ -259,7 +259,7 @@ impl Bounded {
         }
     }
 
-    fn add_product(&mut self, a: f64, b: f64) {
+    pub(super) fn add_product(&mut self, a: f64, b: f64) {
         self.sum.add_product(a, b);
         let size = (a * b).abs();
         // The error of a product is representable unless it underflows.
@@ -273,7 +273,7 @@ impl Bounded {
         self.sum.negate();
     }
 
-    fn interval(&self) -> (f64, f64) {
+    pub(super) fn interval(&self) -> (f64, f64) {
         let v = self.sum.value();
         let n = 4.0 * self.terms * f64::EPSILON;
         // The subnormal guard covers products whose error term underflows.

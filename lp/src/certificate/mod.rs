@@ -8,6 +8,7 @@
 mod bound;
 mod exact;
 mod farkas;
+mod quadratic;
 mod ray;
 
 use crate::model::Model;
@@ -17,6 +18,8 @@ pub use bound::safe_bound;
 pub use exact::exact_bound;
 pub use farkas::check_farkas;
 pub(crate) use farkas::oriented;
+pub(crate) use quadratic::check_kkt;
+pub use quadratic::{Kkt, kkt, safe_quadratic_bound};
 use ray::check_ray;
 
 /// Share of a sum's absolute terms that may be rounding of decimals to doubles: their last digits,

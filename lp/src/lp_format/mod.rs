@@ -7,9 +7,9 @@
 //! which they first appear, in any section. Numbers of magnitude 1e20 and `inf`, `infinity` are
 //! infinite.
 //!
-//! [`parse_all`] also accepts semi-continuous columns, ordered sets and indicator constraints;
-//! [`parse`] rejects them by name. Both reject quadratic terms, other general constraints and
-//! several objectives, but accept an empty section of that kind. A missing `End`, text behind it,
+//! [`parse_all`] also accepts semi-continuous columns, ordered sets, indicator constraints and a
+//! quadratic part of the objective (`[ 2 x ^ 2 + 4 x * y ] / 2`); [`parse`] rejects them by name.
+//! Both reject quadratic rows, other general constraints and several objectives, but accept an empty section of that kind. A missing `End`, text behind it,
 //! and rows with equal names cause a remark.
 //!
 //! Source: *IBM ILOG CPLEX, LP file format*, and the dialects of Gurobi and HiGHS where they agree.

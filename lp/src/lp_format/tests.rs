@@ -398,3 +398,38 @@ fn sums_are_those_of_decimals_and_digits_that_are_lost_are_noted() {
     let of_bound = noted("x >= 1", &format!("-{digits} <= x"));
     assert_eq!(of_bound.1, "the bounds of column x");
 }
+
+#[test]
+fn quadratic_objectives_are_read_and_written() {
+    let with =
+        |objective: &str| format!("Minimize\n{objective}\nSubject To\n c: x + y >= 1\nEnd\n");
+    for (text, value) in [
+        (
+            "obj: x + [ 2 x ^ 2 + 4 x * y + y^2 ] / 2 + 3",
+            2.0 + 4.0 + 4.0 + 0.5 + 3.0,
+        ),
+        ("[ x*x ]/2", 2.0),
+        ("- [ 3 * x ^2 - y * x ] /2 + y", -6.0 + 1.0 + 1.0),
+    ] {
+        let file = super::parse_all(&with(text), "t").unwrap();
+        assert!(super::parse(&with(text), "t").is_err());
+        let quadratic = file.specials.quadratic.as_ref().unwrap();
+        // At x = 2, y = 1.
+        assert_eq!(
+            file.model.objective(&[2.0, 1.0]) + quadratic.value(&[2.0, 1.0]),
+            value
+        );
+        let again = super::to_string_all(&file);
+        assert_eq!(super::parse_all(&again, "t").unwrap(), file, "{again}");
+    }
+    for (text, problem) in [
+        ("[ x ^ 3 ] / 2", "`^ 2` or `*`"),
+        ("[ x ^ 2 ]", "`/ 2` was expected"),
+        ("[ x ^ 2 y ^ 2 ] / 2", "`+`, `-` or `]`"),
+        ("[ x + y ] / 2", "products of two columns"),
+        ("x ^ 2", "in the objective alone"),
+    ] {
+        let error = super::parse_all(&with(text), "t").unwrap_err().to_string();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}

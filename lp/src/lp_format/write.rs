@@ -5,6 +5,7 @@ use super::lex::is_safe_name;
 use crate::ids::Bounds;
 use crate::model::{Model, Sense};
 use crate::model_file::{ModelFile, Specials};
+use crate::quadratic::Quadratic;
 use crate::text_file;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -118,6 +119,22 @@ impl<'a> TermWriter<'a> {
         Ok(())
     }
 
+    /// Twice each product, and the half of them.
+    fn products(&mut self, quadratic: &Quadratic, cols: &[String]) -> std::fmt::Result {
+        self.sign(1.0)?;
+        self.out.push_str(" [");
+        self.first = true;
+        for (a, b, factor) in quadratic.products() {
+            self.term(2.0 * factor, &cols[a.index()])?;
+            match a == b {
+                true => self.out.push_str(" ^ 2"),
+                false => write!(self.out, " * {}", cols[b.index()])?,
+            }
+        }
+        self.out.push_str(" ] / 2");
+        Ok(())
+    }
+
     fn term(&mut self, v: f64, name: &str) -> std::fmt::Result {
         self.sign(v)?;
         if v.abs() == 1.0 {
@@ -159,7 +176,7 @@ fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Res
         }
     )?;
     write!(out, " obj:")?;
-    let all = !order_is_kept(model);
+    let all = specials.quadratic.is_some() || !order_is_kept(model);
     let mut terms = TermWriter::new(out);
     for (name, &c) in cols.iter().zip(&model.cost) {
         if all || c != 0.0 {
@@ -169,6 +186,9 @@ fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Res
     if model.offset != 0.0 {
         terms.sign(model.offset)?;
         write!(terms.out, " {}", number(model.offset.abs()))?;
+    }
+    if let Some(quadratic) = &specials.quadratic {
+        terms.products(quadratic, &cols)?;
     }
     writeln!(out, "\nSubject To")?;
     for (i, name) in rows.iter().enumerate() {

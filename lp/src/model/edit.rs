@@ -51,6 +51,17 @@ impl NewCol {
 }
 
 impl Model {
+    /// The model with other bounds of its columns, one number per column. Bounds may cross.
+    ///
+    /// # Panics
+    /// If the numbers of bounds and columns differ.
+    pub fn with_col_bounds(&self, lower: &[f64], upper: &[f64]) -> Model {
+        let mut model = self.clone();
+        model.col_lower.copy_from_slice(lower);
+        model.col_upper.copy_from_slice(upper);
+        model
+    }
+
     /// Adds rows; returns the index of the first one.
     pub(crate) fn append_rows(&mut self, rows: &[NewRow]) -> Result<usize, ModelError> {
         let base = self.num_rows();

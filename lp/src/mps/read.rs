@@ -2,6 +2,7 @@
 
 mod bounds;
 mod fields;
+mod quadratic;
 mod sides;
 mod specials;
 
@@ -104,16 +105,16 @@ enum MpsSection {
     /// Ordered sets; the heading may state their width.
     Sets(Option<u8>),
     Indicators,
+    /// Products of the objective; true if the section lists both triangles of the matrix.
+    Quadratic(bool),
     /// A section that must be empty: its name and line.
     Unsupported(&'static str, usize),
     End,
 }
 
 /// Known but unsupported sections of other programs' files.
-const UNSUPPORTED: [&str; 16] = [
-    "QUADOBJ",
+const UNSUPPORTED: [&str; 14] = [
     "QSECTION",
-    "QMATRIX",
     "QCMATRIX",
     "CSECTION",
     "GENCONS",
@@ -211,6 +212,8 @@ struct MpsReader {
     specials: Specials,
     /// Column and value of each row with an indicator.
     indicators: BTreeMap<usize, (ColId, bool)>,
+    /// Entries of the matrix of the objective, by row and column.
+    curved: BTreeMap<(ColId, ColId), f64>,
 }
 
 impl MpsReader {
@@ -246,6 +249,7 @@ impl MpsReader {
                         | MpsSection::Ranges
                         | MpsSection::Bounds
                         | MpsSection::Indicators
+                        | MpsSection::Quadratic(_)
                 )
             {
                 split_fixed(line, section, &mut fields);
@@ -272,9 +276,12 @@ impl MpsReader {
                 MpsSection::Bounds => self.bound(&fields),
                 MpsSection::Sets(width) => self.set_line(&fields, width),
                 MpsSection::Indicators => self.indicator(&fields),
+                MpsSection::Quadratic(whole) => self.product(&fields, whole),
                 MpsSection::Unsupported(name, line) => {
-                    let message =
-                        format!("section {name} is not supported (linear terms and integers only)");
+                    let message = format!(
+                        "section {name} is not supported (linear rows, integers, and a quadratic \
+                         objective in QUADOBJ or QMATRIX)"
+                    );
                     return Err(MpsError::Syntax { line, message });
                 }
                 MpsSection::End => Ok(()),
@@ -338,6 +345,8 @@ impl MpsReader {
             "SOS1" => MpsSection::Sets(Some(1)),
             "SOS2" => MpsSection::Sets(Some(2)),
             "INDICATORS" => MpsSection::Indicators,
+            "QUADOBJ" => MpsSection::Quadratic(false),
+            "QMATRIX" => MpsSection::Quadratic(true),
             "ENDATA" => MpsSection::End,
             "MAX" | "MAXIMIZE" | "MAXIMISE" | "MIN" | "MINIMIZE" | "MINIMISE" => {
                 self.sense(word)?;
@@ -567,6 +576,7 @@ impl MpsReader {
             }
         }
         self.take_implications();
+        self.specials.quadratic = self.quadratic()?;
         let file = ModelFile {
             model: self.builder.build()?,
             specials: self.specials,

@@ -94,6 +94,7 @@ fn render(model: &Model, specials: &Specials, out: &mut String) -> std::fmt::Res
     sections.columns(out)?;
     sections.sides(out)?;
     sections.bounds(out)?;
+    sections.quadratic(out)?;
     sections.indicators(out)?;
     sections.ordered_sets(out)?;
     writeln!(out, "ENDATA")
@@ -248,6 +249,18 @@ impl Sections<'_> {
             writeln!(out, " UP BND {name} {u:e}")?;
         } else if model.integer[j] {
             writeln!(out, " PL BND {name}")?;
+        }
+        Ok(())
+    }
+
+    /// One triangle of the matrix of a quadratic objective.
+    fn quadratic(&self, out: &mut String) -> std::fmt::Result {
+        let mut header = "QUADOBJ\n";
+        let products = self.specials.quadratic.iter().flat_map(|q| q.products());
+        for (a, b, factor) in products {
+            let entry = if a == b { 2.0 * factor } else { factor };
+            let (a, b) = (&self.cols[a.index()], &self.cols[b.index()]);
+            writeln!(out, "{} {a} {b} {entry:e}", std::mem::take(&mut header))?;
         }
         Ok(())
     }

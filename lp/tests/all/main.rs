@@ -9,6 +9,7 @@ mod first_order;
 mod gated;
 mod netlib;
 mod presolve;
+mod quadratic;
 mod refine;
 mod robust;
 mod safe_bounds;

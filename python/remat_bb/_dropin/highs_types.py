@@ -61,6 +61,16 @@ class HighsVarType(_Named):
     kImplicitInteger = 4
 
 
+LETTERS = {
+    HighsVarType.kContinuous: "C",
+    HighsVarType.kInteger: "I",
+    HighsVarType.kSemiContinuous: "C",
+    HighsVarType.kSemiInteger: "I",
+    HighsVarType.kImplicitInteger: "C",
+}
+SEMI = (HighsVarType.kSemiContinuous, HighsVarType.kSemiInteger)
+
+
 class ObjSense(_Named):
     """Sense of the objective."""
 
@@ -73,6 +83,13 @@ class MatrixFormat(_Named):
 
     kColwise = 1
     kRowwise = 2
+
+
+class HessianFormat(_Named):
+    """Part of a Hessian that is stored."""
+
+    kTriangular = 1
+    kSquare = 2
 
 
 class HighsBasisStatus(_Named):
@@ -193,11 +210,32 @@ class HighsLp:
 
 
 @dataclass
+class HighsHessian:
+    """The matrix ``Q`` of an objective ``c x + x Q x / 2``, by columns: one triangle, or all."""
+
+    dim_: int = 0
+    format_: Any = HessianFormat.kTriangular
+    start_: Any = field(default_factory=list)
+    index_: Any = field(default_factory=list)
+    value_: Any = field(default_factory=list)
+
+    def products(self, handles: list[int]) -> tuple[Any, Any, Any]:
+        """First columns, second columns and factors of its products, with the columns' handles."""
+        index = np.asarray(self.index_, dtype=np.int64)
+        value = np.asarray(self.value_, dtype=float)
+        starts = np.append(np.asarray(self.start_, dtype=np.int64)[: self.dim_], len(index))
+        column = np.repeat(np.arange(self.dim_), np.diff(starts))
+        whole = int(self.format_) == HessianFormat.kSquare
+        cols = np.asarray(handles, dtype=np.int64)
+        return cols[index], cols[column], np.where((index == column) | whole, 0.5 * value, value)
+
+
+@dataclass
 class HighsModel:
-    """A model: its ``lp_``. A Hessian is refused by :meth:`remat_bb.highs.Highs.passModel`."""
+    """A model: its ``lp_``, and its ``hessian_`` if the objective is quadratic."""
 
     lp_: HighsLp = field(default_factory=HighsLp)
-    hessian_: Any = None
+    hessian_: HighsHessian = field(default_factory=HighsHessian)
 
 
 @dataclass
@@ -285,3 +323,9 @@ def from_arguments(
         sense_=ObjSense(int(sense)),
         offset_=offset,
     )
+
+
+def found(names: dict[int, str], name: str) -> tuple[HighsStatus, int]:
+    """The position of a name."""
+    position = next((k for k, held in names.items() if held == name), -1)
+    return (HighsStatus.kOk if position >= 0 else HighsStatus.kError), position

@@ -154,6 +154,12 @@ impl Answer {
     #[getter]
     fn basis(&self) -> Option<(String, String)> {
         let duals = self.inner.duals.as_ref()?;
+        let (cols, rows) = (&duals.col_status, &duals.row_status);
+        let is_empty = cols.is_empty() && rows.is_empty();
+        if !is_empty && cols.iter().chain(rows).all(Option::is_none) {
+            // A quadratic program has duals and no basis.
+            return None;
+        }
         let cols = status_letters(&duals.col_status);
         Some((cols, status_letters(&duals.row_status)))
     }

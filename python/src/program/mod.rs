@@ -21,7 +21,7 @@ use crate::trouble::Trouble;
 use arrays::{check_length, indices, numbers};
 use pyo3::prelude::*;
 use remat_lp::{Sense, lp_format, mps};
-use remat_models::program::{self, Col, Kind, ProgramError, Row};
+use remat_models::program::{self, Col, Kind, Product, ProgramError, Row};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -30,7 +30,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 impl From<ProgramError> for Trouble {
     fn from(error: ProgramError) -> Self {
         let class = match error {
-            ProgramError::Product { .. } | ProgramError::Unbounded { .. } => "NoExactForm",
+            ProgramError::Product { .. }
+            | ProgramError::Unbounded { .. }
+            | ProgramError::NotConvex { .. } => "NoExactForm",
             _ => "InvalidArgument",
         };
         Trouble::new(class, error.to_string())
@@ -328,6 +330,31 @@ impl Program {
             .lock()
             .set_cost(Col(col.0), cost)
             .map_err(Trouble::from)?)
+    }
+
+    /// Sets the quadratic part of the objective: the sum of ``factor * first * second``.
+    ///
+    /// Args:
+    ///     first, second: Handles of columns.
+    ///     factors: One number for each product; repeated products are added up.
+    fn set_products(
+        &self,
+        #[pyo3(from_py_with = positions)] first: Vec<u32>,
+        #[pyo3(from_py_with = positions)] second: Vec<u32>,
+        factors: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let factors = numbers("factors", factors)?;
+        let factors = factors.as_slice();
+        check_length("first", first.len(), factors.len())?;
+        check_length("second", second.len(), factors.len())?;
+        let pairs = first.into_iter().zip(second).zip(factors);
+        let products = pairs.map(|((first, second), &factor)| Product {
+            first: Col(first),
+            second: Col(second),
+            factor,
+        });
+        let set = self.lock().set_products(products.collect());
+        Ok(set.map_err(Trouble::from)?)
     }
 
     /// Sets the kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``.

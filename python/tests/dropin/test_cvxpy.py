@@ -1,5 +1,6 @@
 """Problems of CVXPY: values, duals, statuses, options, starts, refusals, install."""
 
+import itertools
 import math
 import random
 import warnings
@@ -96,7 +97,7 @@ def test_a_solve_starts_from_the_solve_before() -> None:
 
 def test_cones_are_refused() -> None:
     x = cp.Variable(2)
-    for goal in (cp.sum_squares(x), cp.norm(x), cp.sum(cp.exp(x))):
+    for goal in (cp.norm(x), cp.sum(cp.exp(x))):
         with pytest.raises(cp.error.SolverError, match="REMAT cannot solve this problem"):
             cp.Problem(cp.Minimize(goal), [x >= 1]).solve(solver=REMAT())
 
@@ -149,3 +150,37 @@ def test_install_answers_for_other_solvers() -> None:
     finally:
         plug.uninstall()
     assert cp.installed_solvers() == before
+
+
+def test_quadratic_objectives() -> None:
+    draw = np.random.default_rng(4)
+    for _ in range(10):
+        n = int(draw.integers(2, 6))
+        factor, sides = draw.normal(size=(n, n)), draw.uniform(1, 4, 3)
+        table, goal = draw.normal(size=(3, n)), draw.normal(size=n) * 3
+        x = cp.Variable(n)
+        rows = [table @ x <= sides, x >= -2, cp.sum(x) == 0.5]
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(factor @ x - goal)), rows)
+        problem.solve(solver=cp.CLARABEL)
+        value, duals = problem.value, [np.atleast_1d(row.dual_value) for row in rows]
+        problem.solve(solver=REMAT())
+        assert problem.status == cp.OPTIMAL
+        assert problem.value == pytest.approx(value, abs=1e-5, rel=1e-6)
+        for row, dual in zip(rows, duals):
+            assert np.atleast_1d(row.dual_value) == pytest.approx(dual, abs=1e-3)
+
+
+def test_quadratic_objectives_with_integers() -> None:
+    x = cp.Variable(3, integer=True)
+    y = cp.Variable()
+    target = np.array([0.4, 1.7, -2.2])
+    cost = cp.sum_squares(x + y - target) + y**2
+    problem = cp.Problem(cp.Minimize(cost), [x >= -4, x <= 4, y >= 0.25])
+    problem.solve(solver=REMAT())
+    assert problem.status == cp.OPTIMAL
+    best = math.inf
+    for point in itertools.product(range(-4, 5), repeat=3):
+        apart = target - np.array(point)
+        at = max(0.25, float(apart.sum()) / 4)
+        best = min(best, float(((at - apart) ** 2).sum()) + at**2)
+    assert problem.value == pytest.approx(best, abs=1e-6)

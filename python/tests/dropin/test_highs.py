@@ -212,3 +212,25 @@ def test_rays() -> None:
     status, there, ray = solver.getDualRay()
     assert there and len(ray) == 1 and ray[0] != 0
     assert solver.modelStatusToString(solver.getModelStatus()) == "Infeasible"
+
+
+def test_a_hessian() -> None:
+    solver = quiet()
+    solver.addVars(2, [0, 0], [9, 9])
+    solver.changeColsCost(2, [0, 1], [-2, -6])
+    solver.addRow(-INF, 2, 2, [0, 1], [1, 1])
+    solver.addRow(-INF, 2, 2, [0, 1], [-1, 2])
+    # One triangle of [[1, -1], [-1, 2]].
+    assert solver.passHessian(2, 3, 1, [0, 2], [0, 1, 1], [1, -1, 2]) == HighsStatus.kOk
+    assert solver.run() == HighsStatus.kOk
+    assert solver.getObjectiveValue() == pytest.approx(-74 / 9, abs=1e-7)
+    assert solver.getSolution().col_value == pytest.approx([2 / 3, 4 / 3], abs=1e-6)
+    assert solver.getSolution().dual_valid and not solver.getBasis().valid
+    whole = highs.HighsHessian(2, highs.HessianFormat.kSquare, [0, 2], [0, 1, 0, 1], [1, -1, -1, 2])
+    assert solver.passHessian(whole) == HighsStatus.kOk
+    solver.changeColsIntegrality(2, [0, 1], [HighsVarType.kInteger] * 2)
+    assert solver.run() == HighsStatus.kOk and solver.getObjectiveValue() == -7.5
+    # The other sign is not convex, and no bound makes a product of these integers hard.
+    assert solver.passHessian(2, 1, 1, [0, 1], [0], [-1]) == HighsStatus.kOk
+    solver.changeColsIntegrality(2, [0, 1], [HighsVarType.kContinuous] * 2)
+    assert solver.run() == HighsStatus.kError

@@ -1,8 +1,8 @@
 //! Random instances of the textbook problems.
 
-use crate::assignment::Assignment;
-use crate::colouring::Colouring;
-use crate::cutting_stock::CuttingStock;
+use super::assignment::Assignment;
+use super::colouring::Colouring;
+use super::cutting_stock::CuttingStock;
 use remat_lp::random::SplitMix64;
 
 /// A generator of numbers from `least` to `most`.

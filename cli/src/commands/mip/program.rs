@@ -1,4 +1,4 @@
-//! Models with ordered sets, implications and semi-continuous columns.
+//! Models with ordered sets, implications, semi-continuous columns and quadratic objectives.
 
 use crate::arguments::MipArguments;
 use crate::failure::Failure;
@@ -6,8 +6,8 @@ use remat_lp::{Model, ModelFile};
 use remat_models::program::{Program, ProgramError};
 use std::sync::Arc;
 
-/// The program of a file with ordered sets, implications or semi-continuous columns; `None` for a
-/// linear model.
+/// The program of a file with ordered sets, implications, semi-continuous columns or a quadratic
+/// objective; `None` for a linear model.
 pub(super) fn of(file: &ModelFile, arguments: &MipArguments) -> Result<Option<Program>, Failure> {
     if file.specials.is_empty() {
         return Ok(None);
@@ -15,8 +15,8 @@ pub(super) fn of(file: &ModelFile, arguments: &MipArguments) -> Result<Option<Pr
     if arguments.permute.is_some() {
         return Err(Failure::Usage {
             problem: "--permute is for models of rows and columns alone".into(),
-            remedy: "leave it out: the file has ordered sets, implications or semi-continuous \
-                     columns"
+            remedy: "leave it out: the file has ordered sets, implications, semi-continuous \
+                     columns or a quadratic objective"
                 .into(),
         });
     }
@@ -33,6 +33,16 @@ pub fn compiled(file: &ModelFile) -> Result<Arc<Model>, Failure> {
 pub(super) fn failed(error: ProgramError) -> Failure {
     match error {
         ProgramError::Solve(error) => super::failure(error),
+        error @ ProgramError::NotConvex { .. } => Failure::Usage {
+            problem: error.to_string(),
+            remedy: "minimise a convex or maximise a concave objective, or give the columns of \
+                     its products finite bounds, one of each product integer"
+                .into(),
+        },
+        error @ ProgramError::Quadratic { .. } => Failure::Usage {
+            problem: error.to_string(),
+            remedy: "leave the option out".into(),
+        },
         error => Failure::Usage {
             problem: error.to_string(),
             remedy: "check the model: columns of implications are binary; a certificate, an exact \

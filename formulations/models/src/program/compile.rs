@@ -2,7 +2,7 @@
 
 use super::lower::{self, Definition, Lowered, model_bounds};
 use super::{Col, Program, ProgramError, Row};
-use remat_lp::{ColId, Model, ModelBuilder};
+use remat_lp::{ColId, Model, ModelBuilder, Quadratic};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct Compiled {
     pub cols: Vec<Col>,
     /// The program's row behind each row of the model.
     pub rows: Vec<Row>,
+    /// The quadratic part of the objective, over the model's columns; `None` if it is linear.
+    pub quadratic: Option<Arc<Quadratic>>,
     /// The program, if answers have to be checked against its special constraints.
     pub(super) source: Option<Arc<Program>>,
     definitions: Vec<Definition>,
@@ -53,13 +55,13 @@ impl Program {
     }
 
     /// A linear model that has every point of the program, and more if a part has no exact linear
-    /// form.
+    /// form. Products of the objective are left out.
     ///
     /// # Errors
     /// [`ProgramError::Model`].
     pub(super) fn compile_relaxed(&self) -> Result<Compiled, ProgramError> {
         let mut compiled = self.compiled(lower::relax(self)?)?;
-        compiled.source = None;
+        (compiled.source, compiled.quadratic) = (None, None);
         Ok(compiled)
     }
 
@@ -69,9 +71,12 @@ impl Program {
     /// # Errors
     /// [`ProgramError::Model`].
     pub(super) fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
+        let products = lowered.products.clone();
         let (built, definitions) = self.built(lowered)?;
         let (builder, cols, rows) = built;
+        let quadratic = quadratic(&products, builder.num_cols())?.map(Arc::new);
         Ok(Compiled {
+            quadratic,
             model: Arc::new(builder.build()?),
             source: self.has_specials().then(|| Arc::new(self.clone())),
             cols,
@@ -149,6 +154,20 @@ impl Program {
         let (builder, cols, rows) = self.rows_alone()?;
         Ok((builder.build()?, cols, rows))
     }
+}
+
+/// The quadratic part of an objective from products by position; `None` without products.
+///
+/// # Errors
+/// [`ProgramError::Model`].
+pub(super) fn quadratic(
+    products: &[(usize, usize, f64)],
+    cols: usize,
+) -> Result<Option<Quadratic>, ProgramError> {
+    let products = products.iter();
+    let products = products.map(|&(a, b, v)| (ColId(a as u32), ColId(b as u32), v));
+    let quadratic = Quadratic::of_products(cols, products)?;
+    Ok((!quadratic.is_empty()).then_some(quadratic))
 }
 
 impl Compiled {

@@ -1,5 +1,6 @@
 //! Errors of programs.
 
+use crate::quadratic::QuadraticError;
 use remat_lp::ModelError;
 use remat_solver::mip::SolveError;
 
@@ -66,6 +67,20 @@ pub enum ProgramError {
         /// Condition under which it would be possible.
         missing: String,
     },
+    /// A quadratic objective that is not convex, with a product without an exact linear form.
+    #[error("{problem}; and {missing}")]
+    NotConvex {
+        /// Column and eigenvalue.
+        problem: String,
+        /// The product, and the condition under which it would have a linear form.
+        missing: String,
+    },
+    /// A feature that a program with a quadratic objective does not have.
+    #[error("a program with a quadratic objective has no {feature}")]
+    Quadratic {
+        /// The feature.
+        feature: &'static str,
+    },
     /// A column of a special constraint has no bound, and the rows imply no bound.
     #[error("{what} needs a finite {bound} bound of {column}, at most 1e9 in size")]
     Unbounded {
@@ -105,4 +120,16 @@ pub enum ProgramError {
     /// The search failed.
     #[error(transparent)]
     Solve(#[from] SolveError),
+}
+
+impl From<QuadraticError> for ProgramError {
+    fn from(error: QuadraticError) -> Self {
+        match error {
+            QuadraticError::Solve(error) => error.into(),
+            QuadraticError::NotConvex(error) => ProgramError::NotConvex {
+                problem: error.to_string(),
+                missing: "products of the objective stay as they are".into(),
+            },
+        }
+    }
 }

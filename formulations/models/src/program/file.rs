@@ -1,6 +1,7 @@
 //! Programs of files, and files of programs.
 
-use super::{Col, Kind, Program, ProgramError, SosType, Special, lower};
+use super::compile::quadratic;
+use super::{Col, Kind, Product, Program, ProgramError, SosType, Special, lower};
 use remat_lp::nl::{NlProblem, Piecewise};
 use remat_lp::{Bounds, ColId, Implication, Model, ModelFile, OrderedSet, RowId, Specials};
 use std::collections::{BTreeMap, HashSet};
@@ -56,7 +57,8 @@ impl Program {
         Ok(program)
     }
 
-    /// The program of a file, with its implications, ordered sets and semi-continuous columns.
+    /// The program of a file, with its implications, ordered sets, semi-continuous columns and
+    /// products of the objective.
     ///
     /// # Errors
     /// As [`Program::of_model`].
@@ -98,6 +100,14 @@ impl Program {
             };
             let members = cols(&set.members);
             program.add_special(Special::Sos { kind, members })?;
+        }
+        if let Some(quadratic) = &specials.quadratic {
+            let products = quadratic.products().map(|(a, b, factor)| Product {
+                first: Col(a.0),
+                second: Col(b.0),
+                factor,
+            });
+            program.set_products(products.collect())?;
         }
         Ok(program)
     }
@@ -141,6 +151,7 @@ impl Program {
         if let Some(open) = lowered.open.first() {
             return Err(open.missing.clone());
         }
+        let products = lowered.products.clone();
         let ((mut builder, own, rows), _) = self.built(lowered)?;
         let mut ids = vec![ColId(u32::MAX); self.col_handles()];
         let mut specials = Specials::default();
@@ -195,6 +206,7 @@ impl Program {
                 _ => {}
             }
         }
+        specials.quadratic = quadratic(&products, builder.num_cols())?;
         let model = builder.build()?;
         Ok(ModelFile { model, specials })
     }

@@ -1,11 +1,11 @@
 //! A program solved like a model with integers, in the terms of the search.
 
 use super::open::solve_open;
-use super::solve::{ending, of_integer};
+use super::solve::{answer, ending, of_integer};
 use super::{
     Answer, Compiled, Ending, Point, Program, ProgramError, ProgramSettings, Watcher, lower,
 };
-use crate::{ModelSettings, RecognisedAs, solve_integer};
+use crate::{Answered, ModelSettings, RecognisedAs, quadratic, solve_integer};
 use remat_solver::mip::{
     Control, FileProblems, Observer, Progress, Solution, SolveResult, SolveStatus,
 };
@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// Name of the finder of points from branching on rows.
 const BRANCHING: &str = "branching on rows";
+/// Name of the finder of points of quadratic programs.
+const BARRIER: &str = "barrier";
 
 /// Solves a program as [`solve_integer`] does a model: starts and solutions are over the program's
 /// columns, in order. Certificates, exact answers and state files refer to the linear model of
@@ -37,12 +39,17 @@ pub fn solve_whole(
     settings: &ModelSettings,
     control: Control,
 ) -> Result<(SolveResult, Option<RecognisedAs>), ProgramError> {
-    let lowered = lower::lower(program)?;
+    let is_of_model = control.certificate.is_some()
+        || control.checkpoint.is_some()
+        || control.resume.is_some()
+        || settings.mip.exact;
+    let mut lowered = lower::lower_curved(program)?;
+    if is_of_model && !lowered.products.is_empty() {
+        let feature = "certificate, exact answer or state file";
+        let linear = lower::lower(program);
+        lowered = linear.map_err(|_| ProgramError::Quadratic { feature })?;
+    }
     if let Some(open) = lowered.open.first() {
-        let is_of_model = control.certificate.is_some()
-            || control.checkpoint.is_some()
-            || control.resume.is_some()
-            || settings.mip.exact;
         if is_of_model {
             return Err(open.missing.clone());
         }
@@ -53,7 +60,7 @@ pub fn solve_whole(
         whole.starts = std::mem::take(&mut whole.model.mip.starts);
         let watcher: Arc<dyn Watcher> = Arc::new(Watched(control.observers));
         return Ok((
-            of_answer(solve_open(program, lowered, &whole, &watcher)?),
+            of_answer(solve_open(program, lowered, &whole, &watcher)?, BRANCHING),
             None,
         ));
     }
@@ -61,8 +68,16 @@ pub fn solve_whole(
     let mut how = settings.clone();
     let starts = how.mip.starts.iter();
     how.mip.starts = starts.filter_map(|x| compiled.complete(x)).collect();
-    let (result, recognised) = solve_integer(&compiled.model, &how, control)?;
     let tolerance = how.mip.feasibility_tolerance;
+    if let Some(quadratic) = &compiled.quadratic {
+        let answered = quadratic::solve_model(&compiled.model, quadratic, &how, control)?;
+        let result = match answered {
+            Answered::Integer { result, .. } => in_own_terms(&compiled, result, tolerance),
+            other => of_answer(answer(&compiled, other, tolerance), BARRIER),
+        };
+        return Ok((result, None));
+    }
+    let (result, recognised) = solve_integer(&compiled.model, &how, control)?;
     Ok((in_own_terms(&compiled, result, tolerance), recognised))
 }
 
@@ -92,11 +107,11 @@ fn in_own_terms(compiled: &Compiled, mut result: SolveResult, tolerance: f64) ->
 }
 
 /// The result for an answer.
-fn of_answer(answer: Answer) -> SolveResult {
+fn of_answer(answer: Answer, found_by: &'static str) -> SolveResult {
     let solution = |point: Point| Solution {
         objective: point.objective,
         x: point.x,
-        found_by: BRANCHING,
+        found_by,
     };
     let pool: Vec<_> = answer.points.into_iter().map(solution).collect();
     SolveResult {

@@ -54,6 +54,8 @@ mod open;
 mod open_tests;
 #[cfg(test)]
 mod plan_tests;
+#[cfg(test)]
+mod quadratic_tests;
 mod repair;
 mod sensitivity;
 #[cfg(test)]

@@ -53,6 +53,9 @@ pub(super) fn check(
 
 /// The best point with the integers of one.
 fn solved_again(compiled: &Compiled, x: &[f64]) -> Option<Point> {
+    if compiled.quadratic.is_some() {
+        return None;
+    }
     let settings = Settings {
         primal_tolerance: TIGHT,
         ..Settings::default()

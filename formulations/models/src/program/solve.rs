@@ -6,7 +6,9 @@ use super::open::solve_open;
 use super::repair::check;
 use super::separating::{Asking, Cut, Role};
 use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError, lower, starts};
+use crate::quadratic::{self, Continuous};
 use crate::{Answered, Linear, ModelSettings, RecognisedAs, solve_model};
+use remat_lp::qp::QuadraticOutcome;
 use remat_lp::{LimitKind, LpOutcome, VarStatus};
 use remat_solver::mip::{
     Control, Info, Observer, Progress, Solution, SolveResult, SolveStatus, Solver,
@@ -141,7 +143,11 @@ pub(super) fn solve_alone(
     settings: &ProgramSettings,
     watcher: &Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    let lowered = lower::lower(program)?;
+    let lowered = match watcher.role() == Role::default() {
+        true => lower::lower_curved(program)?,
+        // Rows and points of a watcher belong to linear models.
+        false => lower::lower(program).or_else(|_| lower::lower_curved(program))?,
+    };
     if !lowered.open.is_empty() {
         return solve_open(program, lowered, settings, watcher);
     }
@@ -165,6 +171,18 @@ pub(super) fn search(
 ) -> Result<Answered, ProgramError> {
     let role = watcher.role();
     let (mut how, control) = prepared(compiled, settings, starts, watcher.clone());
+    if let Some(quadratic) = &compiled.quadratic {
+        if role != Role::default() && compiled.has_integers() {
+            let feature = "rows and points of a callback";
+            return Err(ProgramError::Quadratic { feature });
+        }
+        return Ok(quadratic::solve_model(
+            &compiled.model,
+            quadratic,
+            &how,
+            control,
+        )?);
+    }
     if role == Role::default() || !compiled.has_integers() {
         return Ok(solve_model(&compiled.model, &how, control)?);
     }
@@ -203,13 +221,20 @@ pub fn solve_compiled(
         .collect();
     let (how, control) = prepared(compiled, settings, starts, watcher);
     let tolerance = how.mip.feasibility_tolerance;
-    let answered = solve_model(&compiled.model, &how, control)?;
+    let answered = match &compiled.quadratic {
+        Some(quadratic) => quadratic::solve_model(&compiled.model, quadratic, &how, control)?,
+        None => solve_model(&compiled.model, &how, control)?,
+    };
     Ok(answer(compiled, answered, tolerance))
 }
 
 /// An answer in the terms of the program, checked.
-fn answer(compiled: &Compiled, answered: Answered, tolerance: f64) -> Answer {
+pub(super) fn answer(compiled: &Compiled, answered: Answered, tolerance: f64) -> Answer {
     match answered {
+        Answered::Quadratic(continuous) => {
+            let answer = of_quadratic(compiled, continuous);
+            check(compiled, answer, &[], tolerance)
+        }
         Answered::Linear(linear) => check(compiled, of_linear(compiled, linear), &[], tolerance),
         Answered::Integer { result, recognised } => {
             of_integer(compiled, result, recognised, tolerance)
@@ -344,15 +369,65 @@ fn of_linear(compiled: &Compiled, linear: Linear) -> Answer {
             answer.ending = Ending::Cutoff;
             answer.bound = bound;
         }
-        LpOutcome::Limit(kind) => {
-            answer.ending = match kind {
-                LimitKind::Iterations => Ending::IterationLimit,
-                LimitKind::Ticks => Ending::WorkLimit,
-                LimitKind::Interrupt if linear.timed_out => Ending::TimeLimit,
-                LimitKind::Interrupt => Ending::Interrupted,
-                LimitKind::Numerical => Ending::Numeric,
-            };
+        LpOutcome::Limit(kind) => answer.ending = of_limit(kind, linear.timed_out),
+    }
+    answer
+}
+
+/// The ending for a limit.
+fn of_limit(kind: LimitKind, timed_out: bool) -> Ending {
+    match kind {
+        LimitKind::Iterations => Ending::IterationLimit,
+        LimitKind::Ticks => Ending::WorkLimit,
+        LimitKind::Interrupt if timed_out => Ending::TimeLimit,
+        LimitKind::Interrupt => Ending::Interrupted,
+        LimitKind::Numerical => Ending::Numeric,
+    }
+}
+
+/// The answer of a quadratic program without integers; its points have no basis.
+fn of_quadratic(compiled: &Compiled, continuous: Continuous) -> Answer {
+    let worst = -compiled.model.sense().sign() * f64::INFINITY;
+    let mut answer = Answer {
+        bound: worst,
+        info: Info {
+            lp_iterations: continuous.solved.barrier_iterations + continuous.solved.lp_iterations,
+            ticks: continuous.solved.ticks,
+            seconds: continuous.seconds,
+            ..Info::default()
+        },
+        ..Answer::of(Ending::Numeric)
+    };
+    match continuous.solved.outcome {
+        QuadraticOutcome::Optimal(s) => {
+            answer.ending = Ending::Optimal;
+            answer.bound = s.objective;
+            let (cols, rows) = (vec![None; s.x.len()], vec![None; s.y.len()]);
+            answer.duals = Some(Duals {
+                rows: compiled.by_row(&s.y, f64::NAN),
+                reduced_costs: compiled.by_col(&s.reduced_costs, f64::NAN),
+                col_status: compiled.by_col(&cols, None),
+                row_status: compiled.by_row(&rows, None),
+            });
+            answer.points.push(Point {
+                objective: s.objective,
+                x: compiled.by_col(&s.x, f64::NAN),
+            });
         }
+        QuadraticOutcome::Infeasible(ray) => {
+            answer.ending = Ending::Infeasible;
+            answer.bound = -worst;
+            answer.farkas = Some(compiled.by_row(&ray.y, f64::NAN));
+        }
+        QuadraticOutcome::Unbounded(ray) => {
+            answer.ending = Ending::Unbounded;
+            answer.points.push(Point {
+                objective: compiled.model.objective(&ray.x),
+                x: compiled.by_col(&ray.x, f64::NAN),
+            });
+            answer.ray = Some(compiled.by_col(&ray.direction, f64::NAN));
+        }
+        QuadraticOutcome::Limit(kind) => answer.ending = of_limit(kind, continuous.timed_out),
     }
     answer
 }

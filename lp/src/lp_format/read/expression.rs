@@ -42,6 +42,11 @@ impl LpReader<'_> {
                     _ => self.unsupported_here(start).map(|()| e),
                 };
             }
+            if self.products_begin() {
+                self.products(sign)?;
+                e.any = true;
+                continue;
+            }
             let mut value = None;
             if let WordKind::Number(v) = self.peek().kind {
                 let number = self.next();
@@ -127,7 +132,7 @@ impl LpReader<'_> {
         match t.text {
             "[" | "]" | "^" => self.error(
                 t,
-                "quadratic terms are not supported: linear terms and integers only",
+                "quadratic terms are supported in the objective alone, as `[ 2 x ^ 2 ] / 2`",
             ),
             "->" => self.error(
                 t,

@@ -3,6 +3,7 @@
 
 mod columns;
 mod expression;
+mod quadratic;
 mod rows;
 mod section;
 mod specials;
@@ -13,6 +14,7 @@ use crate::decimal::{self, RoundedNumber, is_held};
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder, Sense};
 use crate::model_file::{ModelFile, Specials};
+use crate::quadratic::Quadratic;
 use crate::text_file::{self, Remark, shown};
 use section::LpSection;
 use std::collections::HashMap;
@@ -93,6 +95,7 @@ pub fn parse_all(text: &str, file: &str) -> Result<ModelFile, LpFormatError> {
         place: LpPlace::Objective,
         told_of_names: false,
         specials: Specials::default(),
+        products: Vec::new(),
     };
     reader.file()?;
     let LpReader {
@@ -100,7 +103,8 @@ pub fn parse_all(text: &str, file: &str) -> Result<ModelFile, LpFormatError> {
         costs,
         binaries,
         remarks,
-        specials,
+        mut specials,
+        products,
         ..
     } = reader;
     // Narrower stated bounds are kept, whether before or after the section.
@@ -111,10 +115,13 @@ pub fn parse_all(text: &str, file: &str) -> Result<ModelFile, LpFormatError> {
     for (j, &c) in costs.iter().enumerate() {
         builder.set_cost(ColId(j as u32), c);
     }
-    let model = builder.build().map_err(|source| LpFormatError::Model {
+    let wrong = |source| LpFormatError::Model {
         file: file.to_string(),
         source,
-    })?;
+    };
+    let quadratic = Quadratic::of_products(builder.num_cols(), products).map_err(wrong)?;
+    specials.quadratic = (!quadratic.is_empty()).then_some(quadratic);
+    let model = builder.build().map_err(wrong)?;
     text_file::tell(&remarks);
     Ok(ModelFile { model, specials })
 }
@@ -137,6 +144,8 @@ struct LpReader<'a> {
     /// True once a repeated row name was reported.
     told_of_names: bool,
     specials: Specials,
+    /// Products of the objective.
+    products: Vec<(ColId, ColId, f64)>,
 }
 
 /// The part of the file being read.

@@ -173,7 +173,7 @@ fn columns_that_may_be_0_and_garbage_are_refused_by_name() {
             .to_string()
             .contains("ENDATA")
     );
-    assert!(parse("QUADOBJ\n", MpsFormat::Free).is_err());
+    assert!(parse("QCMATRIX\n", MpsFormat::Free).is_err());
 }
 
 #[test]
@@ -200,7 +200,10 @@ fn mistakes_are_named_with_line_and_names() {
         ("BOUNDS\n SC b x y\n", 8, "y is not a number"),
         ("BOUNDS\n XX b x 3\n", 8, "bound type XX"),
         ("BOUNDS\n UP b x\n", 8, "x is not a number"),
-        ("QUADOBJ\n x x 1\n", 7, "section QUADOBJ is not supported"),
+        ("QCMATRIX\n x x 1\n", 7, "section QCMATRIX is not supported"),
+        ("QUADOBJ\n x x\n", 8, "two columns and an entry"),
+        ("QUADOBJ\n x w 1\n", 8, "column w was not declared"),
+        ("QUADOBJ\n x x 1\n x x 2\n", 9, "is given twice"),
         ("RHS\nSOS\n x 1\n", 9, "column x is before the first set"),
         ("RHS\nSOS\n S1 s\n z 1\n", 10, "column z was not declared"),
         ("RHS\nSOS\n S3 s\n", 9, "S3 s: S1, S2, or a column"),
@@ -409,4 +412,25 @@ fn ranges_are_sums_of_decimals_and_digits_that_are_lost_are_noted() {
     let sum = parse(&text("1000000000000000.5"), MpsFormat::Free).unwrap();
     assert_eq!(sum.rounded().unwrap().place, "row r");
     assert_eq!(held, parse(&text("0.1000"), MpsFormat::Free).unwrap());
+}
+
+#[test]
+fn both_sections_of_a_quadratic_objective_give_the_same_products() {
+    let head = "ROWS\n N cost\n G lim\nCOLUMNS\n x cost 1 lim 1\n y lim 1\nRHS\n rhs lim 3\n";
+    let read = |section: &str| {
+        let text = format!("{head}{section}ENDATA\n");
+        assert!(parse(&text, MpsFormat::Free).is_err());
+        let file = parse_all(&text, MpsFormat::Auto).unwrap();
+        let again = crate::mps::to_string_all(&file).unwrap();
+        let back = parse_all(&again, MpsFormat::Auto).unwrap();
+        assert_eq!(back.specials, file.specials, "{again}");
+        file.specials.quadratic.unwrap()
+    };
+    let one = read("QUADOBJ\n x x 4\n x y -1.5\n y y 3\n");
+    let whole = read("QMATRIX\n x x 4\n x y -1.5\n y x -1.5\n y y 3\n");
+    assert_eq!(one, whole);
+    // 1/2 (4 * 4 - 2 * 1.5 * 2 * 1 + 3).
+    assert_eq!(one.value(&[2.0, 1.0]), 6.5);
+    // A matrix that is not symmetric counts as its symmetric part.
+    assert_eq!(read("QMATRIX\n x y -3\n x x 4\n y y 3\n"), one);
 }

@@ -1,7 +1,7 @@
 //! Candidates for solutions: checked, repaired in their continuous columns if possible, kept if
 //! better.
 
-use super::node::violation;
+use super::extensions::violation;
 use super::{Incumbent, RoundShared, Worker};
 use crate::mip::check::check_point;
 use crate::mip::extend::{CutSink, NodeView};

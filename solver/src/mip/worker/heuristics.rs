@@ -1,7 +1,6 @@
-//! Heuristics at a node: those of extensions, rounding, dives, and the root's own.
+//! Heuristics at a node: rounding, dives, heuristics of extensions, and the root's own.
 
 use super::{RoundShared, Worker};
-use crate::mip::extend::SolutionSink;
 use remat_lp::{ModelError, Solution};
 
 impl Worker {
@@ -13,27 +12,7 @@ impl Worker {
         bound: f64,
         depth: u32,
     ) -> Result<(), ModelError> {
-        for h in &shared.extensions.heuristics {
-            self.heuristic(shared, h.name(), |worker| {
-                let mut sink = SolutionSink::default();
-                let budget = 10 * (worker.ticks() / 100 + 10_000);
-                let ticks = worker.with_view(shared, s, bound, depth, |view| {
-                    h.run(view, budget, &mut sink)
-                });
-                worker.domain.ticks += ticks;
-                for x in sink.points {
-                    if x.len() == shared.problem.num_cols() {
-                        worker.offer(shared, &x, h.name())?;
-                    }
-                }
-                for x in sink.restored {
-                    if x.len() == shared.original.num_cols() {
-                        worker.offer_restored(shared, x, h.name())?;
-                    }
-                }
-                Ok(())
-            })?;
-        }
+        self.extension_heuristics(shared, s, bound, depth)?;
         if shared.settings.heuristics {
             self.heuristic(shared, "rounding", |w| w.simple_rounding(shared, &s.x))?;
             if depth == 0 && self.best.is_none() {

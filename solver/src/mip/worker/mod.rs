@@ -2,6 +2,7 @@
 //! returns the others, until no child remains. Data of other workers is frozen during a round.
 
 mod candidate;
+mod extensions;
 mod heuristics;
 mod learn;
 mod local_cuts;

@@ -5,15 +5,13 @@ use super::reliability::ColumnChoice;
 use super::{RoundShared, Worker};
 use crate::mip::branching::pseudocost::Observation;
 use crate::mip::domain::Domain;
-use crate::mip::extend::CutSink;
 use crate::mip::extend::Decision;
 use crate::mip::problem::Problem;
-use crate::mip::relaxation::{ExtraRow, Relaxed, is_near};
+use crate::mip::relaxation::{Relaxed, is_near};
 use crate::mip::statistics::{Component, ComponentTally};
 use crate::mip::tree::{Branched, TreeNode};
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Result of processing a node.
@@ -276,6 +274,10 @@ impl Worker {
                 is_integral,
             )?
         {
+            if is_integral {
+                // Rows that are part of the problem cut the point off; a better one may be near.
+                self.extension_heuristics(shared, &open.solution, visit.bound, depth)?;
+            }
             return Ok(true);
         }
         let due = self.local_cuts.due(shared, depth, self.processed);
@@ -481,70 +483,6 @@ impl Worker {
             (ColId(c.col), Bounds::new(d.lower[j], d.upper[j]))
         }));
     }
-
-    /// Runs the separators of extensions. Returns whether rows were added.
-    fn separate_by_extensions(
-        &mut self,
-        shared: &RoundShared,
-        s: &Solution,
-        bound: f64,
-        depth: u32,
-        integral: bool,
-    ) -> Result<bool, ModelError> {
-        let mut sink = CutSink::default();
-        let begun = Instant::now();
-        for sep in &shared.extensions.separators {
-            if !integral || sep.is_lazy() {
-                self.with_view(shared, s, bound, depth, |view| {
-                    sep.separate(view, &mut sink)
-                });
-            }
-        }
-        if shared.extensions.separators.is_empty() {
-            return Ok(false);
-        }
-        let found = sink.rows.len() as u64;
-        let before = self.report.rows.len();
-        let any = self.take_rows(sink, &s.x)?;
-        if let Some(statistics) = &shared.statistics {
-            let kept = (self.report.rows.len() - before) as u64;
-            statistics.call(Component::Separator, "extensions", begun, |tally| {
-                tally.found += found;
-                tally.kept += kept;
-                tally.successes += u64::from(any);
-            });
-        }
-        Ok(any)
-    }
-
-    /// Adds the violated rows of a sink to the relaxation and to the report.
-    fn take_rows(&mut self, sink: CutSink, x: &[f64]) -> Result<bool, ModelError> {
-        let mut rows = Vec::new();
-        for r in sink.rows {
-            if violation(&r, x) > 1e-6 {
-                rows.push(Arc::new(ExtraRow {
-                    tag: self.fresh_id(),
-                    entries: r.entries.iter().map(|(j, v)| (j.0, *v)).collect(),
-                    lower: r.bounds.lower,
-                    upper: r.bounds.upper,
-                }));
-            }
-        }
-        self.relax.add_rows(&rows)?;
-        let any = !rows.is_empty();
-        self.report.rows.extend(rows);
-        Ok(any)
-    }
-}
-
-/// Distance of a point outside a row, divided by the norm of the row.
-pub(super) fn violation(r: &crate::mip::extend::CutRow, x: &[f64]) -> f64 {
-    let (mut a, mut norm) = (0.0, 0.0);
-    for (j, v) in &r.entries {
-        a += v * x[j.index()];
-        norm += v * v;
-    }
-    (r.bounds.lower - a).max(a - r.bounds.upper) / f64::sqrt(norm).max(1e-9)
 }
 
 /// Tightens integer columns at a bound whose reduced cost makes moves too expensive.

@@ -8,6 +8,7 @@
 //! | `choices` | implications, ordered sets, columns that may be 0 |
 //! | `pieces` | functions linear between points |
 //! | `products` | products of columns |
+//! | `curved` | products of a convex objective, which stay |
 //!
 //! New columns and rows come after the program's own. Each new column has a definition: its value
 //! at a point of the program, so that starts can be completed.
@@ -15,6 +16,7 @@
 mod affine;
 mod bounds;
 mod choices;
+mod curved;
 mod functions;
 mod pieces;
 mod products;
@@ -75,6 +77,8 @@ pub(super) struct Lowered {
     pub offset: f64,
     /// Conditional rows that a search has to branch on.
     pub open: Vec<OpenRow>,
+    /// Products of the objective that stay, by position.
+    pub products: Vec<(usize, usize, f64)>,
 }
 
 /// Bounds of a column in the linear model.
@@ -111,8 +115,16 @@ pub(super) fn lower(program: &Program) -> Result<Lowered, ProgramError> {
     lower_as(program, Wanted::All)
 }
 
-/// As [`lower`], without parts that a file has in their own form: implications, ordered sets,
-/// columns that may be 0.
+/// As [`lower`], with a convex quadratic part of the objective in its own form.
+///
+/// # Errors
+/// As [`lower`], and [`ProgramError::NotConvex`].
+pub(super) fn lower_curved(program: &Program) -> Result<Lowered, ProgramError> {
+    lower_as(program, Wanted::Curved)
+}
+
+/// As [`lower_curved`], without parts that a file has in their own form: implications, ordered
+/// sets, columns that may be 0.
 ///
 /// # Errors
 /// As [`lower`].
@@ -132,7 +144,10 @@ pub(super) fn relax(program: &Program) -> Result<Lowered, ProgramError> {
 /// The part of a program that becomes rows and columns.
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
+    /// All, in linear form.
     All,
+    /// All except products of a convex objective.
+    Curved,
     /// Parts with an exact linear form.
     Relaxed,
     /// Parts that a file does not have in their own form.
@@ -160,8 +175,28 @@ fn lower_as(program: &Program, wanted: Wanted) -> Result<Lowered, ProgramError> 
             forgive(lowering.special(special))?;
         }
     }
-    for product in program.products() {
-        let value = lowering.product(product)?;
+    let kept = match wanted {
+        Wanted::All => Ok(vec![false; program.products().len()]),
+        // The objective is no part of the question.
+        Wanted::Relaxed => Ok(vec![true; program.products().len()]),
+        Wanted::Curved | Wanted::BesideFile => lowering.kept_products(),
+    };
+    for (k, product) in program.products().iter().enumerate() {
+        if kept.as_ref().is_ok_and(|kept| kept[k]) {
+            let (a, b) = (lowering.at(product.first), lowering.at(product.second));
+            lowering.lowered.products.push((a, b, product.factor));
+            continue;
+        }
+        let value = match (lowering.product(product), &kept) {
+            (Err(error), Err(curved)) if error.is_of_form() => {
+                let column = lowering.name(curved.col.index());
+                return Err(ProgramError::NotConvex {
+                    problem: curved.at(&column),
+                    missing: error.to_string(),
+                });
+            }
+            (value, _) => value?,
+        };
         lowering.lowered.offset += value.constant;
         lowering.lowered.costs.extend(value.merged());
     }
