@@ -2,7 +2,9 @@
 //! bound and the best.
 
 use super::bound::{Heights, Shown, shown};
+use super::evict::{Evictions, Packing};
 use super::fit::{Fitter, Rule};
+use super::forest::first_fit;
 use super::orders::Sequence;
 use super::parts::BufferGroup;
 use super::problem::{PlaceProblem, align, gcd};
@@ -10,6 +12,7 @@ use super::search::{Ground, HeightLanes, LaneStop, LaneTuning, Verdict};
 use super::settings::PlaceTuning;
 use super::windows::{WindowVerdict, Windows};
 use super::{local, sweep};
+use rayon::prelude::*;
 use remat_instances::place::{Lives, Placement};
 
 /// Work that all parts share.
@@ -117,38 +120,111 @@ impl<'l> Least<'l> {
     /// Searches until the height is the bound or low enough, or the work is spent.
     pub fn run(mut self, work: &mut SharedWork<'_>) -> PlacedGroup {
         let enough = self.target() - self.part.base_bytes;
-        let offsets = above_fixed(self.inner, enough, &work.stop);
+        let stop = work.stop.sharing(work.tuning.sweep_share);
+        let offsets = above_fixed(self.inner, enough, &stop);
         let height = self.inner.height(&Placement::new(offsets.clone()));
         self.offer(offsets, height);
         if self.is_done() {
             return self.placed;
         }
+        let has_windows = self.inner.buffers().iter().any(|b| b.has_windows());
+        let is_large = self.inner.buffers().len() >= work.tuning.large_buffers && !has_windows;
         let fitter = Fitter::new(self.inner, work.tuning.fit_pairs);
-        if let Some(fitter) = &fitter {
+        if let Some(fitter) = fitter.as_ref().filter(|_| !is_large) {
             self.fit(fitter, work);
         }
         if self.is_done() {
             return self.placed;
         }
-        if self
-            .inner
-            .buffers()
-            .iter()
-            .any(|buffer| buffer.has_windows())
-        {
+        if has_windows {
             if let Some(fitter) = &fitter {
                 self.improve(fitter, work.tuning.local_placements, work.seed, work);
             }
             self.search_windows(work);
             return self.placed;
         }
+        let all: Vec<u32> = (0..self.inner.buffers().len() as u32).collect();
+        let problem = PlaceProblem::new(self.inner, &all);
+        if is_large {
+            self.fit_large(&problem, work);
+        }
+        if self.is_done() {
+            return self.placed;
+        }
+        let mut evictions = Evictions::new(&problem, self.packing(&problem), work.seed);
+        let is_timed = work.stop.deadline.is_some();
+        let rounds = |rounds: u32| if is_timed { u32::MAX } else { rounds };
+        if is_large {
+            let stop = work.stop.sharing(2);
+            self.evict(&mut evictions, rounds(work.tuning.first_rounds), &stop);
+        }
         let pairs = fitter
             .as_ref()
             .map_or(usize::MAX, |fitter| fitter.neighbours.total() / 2);
-        if pairs <= work.tuning.search_pairs {
-            self.search(fitter.as_ref(), work);
+        let widths = problem.stretches.all().iter();
+        let places: u64 = widths.map(|&(from, to)| u64::from(to - from)).sum();
+        if self.is_done() {
+            return self.placed;
+        }
+        if pairs <= work.tuning.search_pairs && places <= work.tuning.search_places {
+            self.search(fitter.as_ref(), &problem, &mut evictions, work);
+        } else {
+            self.evict(&mut evictions, rounds(work.tuning.only_rounds), &work.stop);
         }
         self.placed
+    }
+
+    /// The best placement in units.
+    fn packing(&self, problem: &PlaceProblem) -> Packing {
+        let offsets = problem.items.iter();
+        let offsets = offsets.map(|item| self.placed.offsets[item.buffer as usize] / problem.unit);
+        Packing::new(problem, offsets.collect())
+    }
+
+    /// Takes a placement in units if it is lower.
+    fn offer_packing(&mut self, problem: &PlaceProblem, packing: &Packing) {
+        let mut offsets = vec![0; self.inner.buffers().len()];
+        for (item, offset) in problem.items.iter().zip(&packing.offsets) {
+            offsets[item.buffer as usize] = offset * problem.unit;
+        }
+        self.offer(offsets, packing.height);
+    }
+
+    /// Places very many buffers by first fit in all known orders.
+    fn fit_large(&mut self, problem: &PlaceProblem, work: &SharedWork<'_>) {
+        let mut item_of = vec![u32::MAX; self.inner.buffers().len()];
+        for (item, of) in (0..).zip(&problem.items) {
+            item_of[of.buffer as usize] = item;
+        }
+        let fit = |sequence: &Sequence| {
+            if work.stop.is_over() {
+                return None;
+            }
+            let order = sequence.order(self.inner).into_iter();
+            let order = order.map(|buffer| item_of[buffer as usize]);
+            let order = order.filter(|&item| item != u32::MAX);
+            let offsets = first_fit(problem, order, work.tuning.fit_steps)?;
+            Some(Packing::new(problem, offsets))
+        };
+        let fits: Vec<Option<Packing>> = Sequence::ALL.par_iter().map(fit).collect();
+        for packing in fits.into_iter().flatten() {
+            self.offer_packing(problem, &packing);
+        }
+    }
+
+    /// Lowers the best placement by some rounds of evictions.
+    fn evict(&mut self, evictions: &mut Evictions<'_>, rounds: u32, stop: &LaneStop<'_>) {
+        let problem = evictions.problem();
+        let enough = self.target() - self.part.base_bytes;
+        evictions.offer(self.packing(problem));
+        for _ in 0..rounds {
+            if self.is_done() || stop.is_over() {
+                return;
+            }
+            if evictions.round(enough, stop) {
+                self.offer_packing(problem, evictions.best());
+            }
+        }
     }
 
     /// Places in all known orders.
@@ -211,18 +287,14 @@ impl<'l> Least<'l> {
     }
 
     /// Searches at the bound in rounds. If a round finds no answer, also between bound and best.
-    fn search(&mut self, fitter: Option<&Fitter<'_>>, work: &mut SharedWork<'_>) {
-        let all: Vec<u32> = (0..self.inner.buffers().len() as u32).collect();
-        let problem = PlaceProblem::new(self.inner, &all);
-        let widths = problem
-            .stretches
-            .all()
-            .iter()
-            .map(|&(from, to)| u64::from(to - from));
-        if widths.sum::<u64>() > work.tuning.search_places {
-            return;
-        }
-        let ground = Ground::new(&problem);
+    fn search(
+        &mut self,
+        fitter: Option<&Fitter<'_>>,
+        problem: &PlaceProblem,
+        evictions: &mut Evictions<'_>,
+        work: &mut SharedWork<'_>,
+    ) {
+        let ground = Ground::new(problem);
         // Distance of the target from the bound to the best, in shares of 2^-k.
         let mut share: u32 = 1;
         let mut rounds: u64 = 0;
@@ -238,7 +310,7 @@ impl<'l> Least<'l> {
                 self.refuted(height);
                 continue;
             };
-            let Some(verdict) = self.round(&mut at, &problem, height, work) else {
+            let Some(verdict) = self.round(&mut at, problem, height, work) else {
                 return;
             };
             if verdict {
@@ -246,6 +318,7 @@ impl<'l> Least<'l> {
             }
             lanes = Some((height, at));
             // The round found no answer: try a height between bound and best.
+            self.evict(evictions, 1 << rounds.min(6), &work.stop);
             if let Some(fitter) = fitter {
                 let placements = work.tuning.local_placements << rounds.min(16);
                 self.improve(fitter, placements, work.seed ^ rounds, work);
@@ -261,7 +334,7 @@ impl<'l> Least<'l> {
                 let Some(mut at) = self.lanes(&ground, between, work, tuning) else {
                     break;
                 };
-                match self.round(&mut at, &problem, between, work) {
+                match self.round(&mut at, problem, between, work) {
                     None => return,
                     Some(true) => share = share.saturating_sub(1).max(1),
                     Some(false) => {

@@ -17,13 +17,17 @@
 //! | `least` | the least height of a part |
 //! | `fit`, `orders`, `local` | first fit and best fit, orders, local search over orders |
 //! | `sweep` | very many buffers, valley by valley |
+//! | `forest` | first fit of very many buffers |
+//! | `evict` | lower placements of many buffers by evictions |
 //! | `search` | whether buffers fit into a height: the exact search |
 //! | `windows` | the same for buffers with parts that stay in use in gaps |
 //! | `proof` | refutations that are written down |
 
 mod baselines;
 mod bound;
+mod evict;
 mod fit;
+mod forest;
 mod front;
 mod least;
 mod local;

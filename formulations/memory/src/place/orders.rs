@@ -8,6 +8,8 @@ use std::cmp::Reverse;
 pub(super) enum Sequence {
     /// Decreasing size, then decreasing life.
     Size,
+    /// Decreasing size, then increasing begin of the life.
+    SizeBegin,
     /// Decreasing life, then decreasing size.
     Life,
     /// Decreasing size times life.
@@ -18,36 +20,43 @@ pub(super) enum Sequence {
     End,
     /// Decreasing load of the fullest moment, then life, then size.
     Total,
+    /// Decreasing load of the fullest moment, then size, then life.
+    TotalSize,
 }
 
 impl Sequence {
-    pub const ALL: [Sequence; 6] = [
+    pub const ALL: [Sequence; 8] = [
         Sequence::Size,
+        Sequence::SizeBegin,
         Sequence::Life,
         Sequence::Area,
         Sequence::Begin,
         Sequence::End,
         Sequence::Total,
+        Sequence::TotalSize,
     ];
 
     /// The buffers in this order.
     pub fn order(self, lives: &Lives) -> Vec<u32> {
         let totals = match self {
-            Sequence::Total => totals(lives),
+            Sequence::Total | Sequence::TotalSize => totals(lives),
             _ => Vec::new(),
         };
         let key = |index: u32| {
             let buffer = &lives.buffers()[index as usize];
             let life = buffer.upper - buffer.lower;
+            let begin = Reverse(u128::MAX - u128::from(buffer.lower));
             let (size, long) = (Reverse(u128::from(buffer.size)), Reverse(u128::from(life)));
             let area = Reverse(size.0 * long.0);
             match self {
                 Sequence::Size => (size, long, size),
                 Sequence::Life => (long, size, size),
                 Sequence::Area => (area, size, size),
-                Sequence::Begin => (Reverse(u128::MAX - u128::from(buffer.lower)), size, size),
+                Sequence::SizeBegin => (size, begin, size),
+                Sequence::Begin => (begin, size, size),
                 Sequence::End => (Reverse(u128::MAX - u128::from(buffer.upper)), size, size),
                 Sequence::Total => (Reverse(totals[index as usize].into()), long, size),
+                Sequence::TotalSize => (Reverse(totals[index as usize].into()), size, long),
             }
         };
         let mut order: Vec<u32> = (0..lives.buffers().len() as u32).collect();

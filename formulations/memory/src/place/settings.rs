@@ -67,6 +67,16 @@ pub(super) struct PlaceTuning {
     pub sums_units: u64,
     /// Placements of the local search after each round of the exact search without an answer.
     pub local_placements: u64,
+    /// Buffers from which first fit by a tree, and evictions before the exact search, are tried.
+    pub large_buffers: usize,
+    /// Limit on the steps of such a first fit.
+    pub fit_steps: u64,
+    /// Rounds of evictions before the exact search. With a time limit they take half of the time.
+    pub first_rounds: u32,
+    /// Rounds of evictions if there is no exact search and no time limit.
+    pub only_rounds: u32,
+    /// Share of the time that sweeps may take, as a divisor.
+    pub sweep_share: u32,
     /// Limit on the buffers for an exact search if some have windows.
     pub window_buffers: usize,
     /// Limit on the nodes of a search that writes down its refutation.
@@ -86,6 +96,11 @@ impl Default for PlaceTuning {
             search_places: 4_000_000,
             sums_units: 4_000_000,
             local_placements: 400,
+            large_buffers: 2_000,
+            fit_steps: 100_000_000,
+            first_rounds: 8,
+            only_rounds: 24,
+            sweep_share: 4,
             window_buffers: 64,
             proof_nodes: 300_000,
             proof_steps: 1_000_000,

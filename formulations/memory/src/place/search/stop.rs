@@ -18,6 +18,15 @@ impl LaneStop<'_> {
     /// Nodes between two checks.
     pub const NODES: u64 = 64;
 
+    /// The same, with only a share of the remaining time, as a divisor.
+    pub fn sharing(self, share: u32) -> Self {
+        let now = Instant::now();
+        let deadline = self
+            .deadline
+            .map(|deadline| now + deadline.saturating_duration_since(now) / share);
+        LaneStop { deadline, ..self }
+    }
+
     /// Returns whether the time is over or the interrupt is set.
     pub fn is_over(&self) -> bool {
         self.deadline
