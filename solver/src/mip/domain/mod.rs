@@ -80,8 +80,8 @@ pub(crate) struct Domain {
     pending: Vec<u32>,
     /// Reason of the bounds being derived.
     reason: Reason,
-    /// Position of the trail at which the present propagation began.
-    began: usize,
+    /// True if small gains of bounds count where a range only stands for infinity.
+    pub takes_small_gains: bool,
     /// The last change of each lower and each upper bound.
     last: [Vec<u32>; 2],
     /// Positions of branchings.
@@ -114,7 +114,7 @@ impl Domain {
             seen: 0,
             pending: Vec::new(),
             reason: Reason::None,
-            began: 0,
+            takes_small_gains: false,
             last: [vec![NONE; p.num_cols()], vec![NONE; p.num_cols()]],
             levels: Vec::new(),
             queue: Vec::new(),
@@ -147,7 +147,6 @@ impl Domain {
         self.trail.clear();
         self.levels.clear();
         self.seen = 0;
-        self.began = 0;
         self.clear_queue();
     }
 
@@ -170,11 +169,11 @@ impl Domain {
         at
     }
 
-    /// Number of changes of a bound from a position on.
-    fn changes_since(&self, j: usize, upper: bool, time: usize) -> usize {
+    /// Number of changes of a bound on the trail.
+    fn changes(&self, j: usize, upper: bool) -> usize {
         let mut at = self.last[usize::from(upper)][j];
         let mut count = 0;
-        while at != NONE && at as usize >= time {
+        while at != NONE {
             count += 1;
             at = self.trail[at as usize].previous;
         }
@@ -286,7 +285,6 @@ impl Domain {
             self.levels.pop();
         }
         self.seen = self.seen.min(mark);
-        self.began = self.began.min(mark);
         self.conflict = None;
         self.infeasible = false;
         self.clear_queue();

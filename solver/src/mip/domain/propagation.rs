@@ -9,8 +9,7 @@ use crate::mip::problem::{INTEGER_TOLERANCE, Problem, SIDE_ROUNDING, contradicti
 /// Limit on the absolute value of a derived bound of a continuous column.
 const LARGE: f64 = 1e8;
 
-/// Changes of one bound in one propagation that need only a share of the bound, if the range is a
-/// placeholder. Later ones need a share of the range, which ends long series of ever smaller gains.
+/// Changes of one bound that need only a share of the bound, if the range is a placeholder. Later ones need a share of the range, which ends long series of ever smaller gains.
 const FREE_CHANGES: usize = 10;
 
 /// Range, in multiples of a bound, from which on it is a placeholder for infinity.
@@ -69,7 +68,6 @@ impl Domain {
     /// is still feasible.
     pub fn propagate(&mut self, p: &Problem) -> bool {
         let limit = self.ticks + 30 * (p.rows.index.len() as u64 + 1000);
-        self.began = self.trail.len();
         let mut head = 0;
         loop {
             while head < self.queue.len() && !self.infeasible && self.ticks <= limit {
@@ -344,11 +342,12 @@ impl Domain {
         } else {
             1e-3 * new.abs().max(0.1)
         };
-        let is_placeholder = range >= PLACEHOLDER_RATIO * old.abs().max(new.abs());
+        let is_placeholder =
+            self.takes_small_gains && range >= PLACEHOLDER_RATIO * old.abs().max(new.abs());
         gain > least
             || (is_placeholder
                 && gain > LEAST_SHARE * old.abs().max(LEAST_BOUND)
-                && self.changes_since(j, upper, self.began) < FREE_CHANGES)
+                && self.changes(j, upper) < FREE_CHANGES)
     }
 }
 

@@ -66,6 +66,7 @@ pub(super) fn run(w: &mut WorkingProblem) -> Result<(), Infeasible> {
 mod tests {
     use super::*;
     use crate::mip::problem::Problem;
+    use remat_lp::{ModelBuilder, Sense};
 
     #[test]
     fn a_large_factor_shrinks_to_what_the_rows_allow() {
@@ -89,5 +90,24 @@ mod tests {
         // A cutoff on the objective lowers the bound further, since only better points matter.
         w.cutoff = -9.0;
         assert!(run(&mut w).is_err(), "no x is 8 or more");
+    }
+
+    #[test]
+    fn bounds_that_stand_for_infinity_hide_no_lower_bounds() {
+        // Starts 40 apart, with a placeholder in the place of a horizon.
+        for horizon in [1e3, 5e6] {
+            let mut b = ModelBuilder::new(Sense::Minimise);
+            let starts = [0.0, 0.0, 0.0, 1.0].map(|cost| b.add_col(cost, 0.0..=horizon));
+            for pair in starts.windows(2) {
+                b.add_row(40.0.., [(pair[1], 1.0), (pair[0], -1.0)]);
+            }
+            let mut w = WorkingProblem::new(&Problem::from_model(&b.build().unwrap()));
+            assert!(w.propagate().is_ok());
+            assert!(
+                (w.lower[3] - 120.0).abs() < 1e-3,
+                "{horizon}: {}",
+                w.lower[3]
+            );
+        }
     }
 }

@@ -311,7 +311,10 @@ impl WorkingProblem {
         let mut d = Domain::new(&p);
         d.set_cutoff(self.cutoff);
         d.enqueue_all(&p);
-        match d.propagate(&p) {
+        d.takes_small_gains = true;
+        let is_feasible = d.propagate(&p);
+        d.takes_small_gains = false;
+        match is_feasible {
             true => Ok((p, kept, d)),
             false => Err(Infeasible),
         }
