@@ -9,7 +9,8 @@ use crate::mip::problem::{INTEGER_TOLERANCE, Problem, SIDE_ROUNDING, contradicti
 /// Limit on the absolute value of a derived bound of a continuous column.
 const LARGE: f64 = 1e8;
 
-/// Changes of one bound that need only a share of the bound, if the range is a placeholder. Later ones need a share of the range, which ends long series of ever smaller gains.
+/// Changes of one bound that need only a share of the bound, if the range is a placeholder. Later
+/// ones need a share of the range, which ends long series of ever smaller gains.
 const FREE_CHANGES: usize = 10;
 
 /// Range, in multiples of a bound, from which on it is a placeholder for infinity.
