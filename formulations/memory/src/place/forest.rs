@@ -6,6 +6,7 @@
 //! buffers that are live together with it.
 
 use super::problem::{PlaceProblem, align};
+use super::search::LaneStop;
 
 /// Ranges of addresses, ascending and disjoint.
 type Ranges = Vec<(u64, u64)>;
@@ -20,11 +21,13 @@ struct Forest {
     somewhere: Vec<Ranges>,
 }
 
-/// Places items by first fit in an order, fixed ones first. `None` after so many steps over lists.
+/// Places items by first fit in an order, fixed ones first. `None` after so many steps over lists,
+/// or if it is stopped.
 pub(super) fn first_fit(
     problem: &PlaceProblem,
     order: impl IntoIterator<Item = u32>,
     steps_limit: u64,
+    stop: &LaneStop<'_>,
 ) -> Option<Vec<u64>> {
     let mut forest = Forest::new(problem.sections);
     let mut offsets = vec![0; problem.items.len()];
@@ -40,7 +43,8 @@ pub(super) fn first_fit(
         if problem.items[k].fixed.is_none() {
             offsets[k] = forest.lowest(problem, k, &mut steps);
             forest.insert(problem, k, offsets[k]);
-            if steps > steps_limit {
+            let is_late = item.is_multiple_of(1024) && stop.is_over();
+            if steps > steps_limit || is_late {
                 return None;
             }
         }
@@ -157,6 +161,7 @@ fn add(list: &mut Ranges, (from, to): (u64, u64)) {
 mod tests {
     use super::super::fit::{Fitter, Rule};
     use super::super::problem::PlaceProblem;
+    use super::super::search::LaneStop;
     use super::first_fit;
     use remat_instances::place::{Buffer, Gap, Lives};
     use remat_search::random::SplitMix64;
@@ -186,10 +191,10 @@ mod tests {
             let order: Vec<u32> = (0..40).collect();
             let problem = PlaceProblem::new(&lives, &order);
             let fitter = Fitter::new(&lives, usize::MAX).unwrap();
-            let offsets = first_fit(&problem, 0..40, u64::MAX).unwrap();
+            let offsets = first_fit(&problem, 0..40, u64::MAX, &LaneStop::default()).unwrap();
             let bytes: Vec<u64> = offsets.iter().map(|offset| offset * problem.unit).collect();
             assert_eq!(bytes, fitter.place(&order, Rule::First), "seed {seed}");
-            assert_eq!(first_fit(&problem, 0..40, 3), None);
+            assert_eq!(first_fit(&problem, 0..40, 3, &LaneStop::default()), None);
         }
     }
 }

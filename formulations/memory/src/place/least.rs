@@ -152,26 +152,34 @@ impl<'l> Least<'l> {
             return self.placed;
         }
         let mut evictions = Evictions::new(&problem, self.packing(&problem), work.seed);
-        let is_timed = work.stop.deadline.is_some();
-        let rounds = |rounds: u32| if is_timed { u32::MAX } else { rounds };
-        if is_large {
-            let stop = work.stop.sharing(2);
-            self.evict(&mut evictions, rounds(work.tuning.first_rounds), &stop);
-        }
-        let pairs = fitter
-            .as_ref()
-            .map_or(usize::MAX, |fitter| fitter.neighbours.total() / 2);
-        let widths = problem.stretches.all().iter();
-        let places: u64 = widths.map(|&(from, to)| u64::from(to - from)).sum();
-        if self.is_done() {
-            return self.placed;
-        }
-        if pairs <= work.tuning.search_pairs && places <= work.tuning.search_places {
+        let rounds = |rounds: u32| work.stop.deadline.map_or(rounds, |_| u32::MAX);
+        if self.is_searchable(fitter.as_ref(), &problem, work.tuning) {
+            if is_large {
+                let stop = work.stop.sharing(2);
+                self.evict(&mut evictions, rounds(work.tuning.first_rounds), &stop);
+            }
             self.search(fitter.as_ref(), &problem, &mut evictions, work);
         } else {
             self.evict(&mut evictions, rounds(work.tuning.only_rounds), &work.stop);
         }
         self.placed
+    }
+
+    /// Returns whether the exact search takes so many buffers.
+    fn is_searchable(
+        &self,
+        fitter: Option<&Fitter<'_>>,
+        problem: &PlaceProblem,
+        tuning: PlaceTuning,
+    ) -> bool {
+        let pairs = fitter.map_or(usize::MAX, |fitter| fitter.neighbours.total() / 2);
+        let widths = problem.stretches.all().iter();
+        let places: u64 = widths.map(|&(from, to)| u64::from(to - from)).sum();
+        // A dive visits all sections at each of its nodes.
+        let visits = (problem.items.len() as u64).saturating_mul(problem.sections as u64);
+        pairs <= tuning.search_pairs
+            && places <= tuning.search_places
+            && visits <= tuning.search_visits
     }
 
     /// The best placement in units.
@@ -203,7 +211,7 @@ impl<'l> Least<'l> {
             let order = sequence.order(self.inner).into_iter();
             let order = order.map(|buffer| item_of[buffer as usize]);
             let order = order.filter(|&item| item != u32::MAX);
-            let offsets = first_fit(problem, order, work.tuning.fit_steps)?;
+            let offsets = first_fit(problem, order, work.tuning.fit_steps, &work.stop)?;
             Some(Packing::new(problem, offsets))
         };
         let fits: Vec<Option<Packing>> = Sequence::ALL.par_iter().map(fit).collect();

@@ -63,6 +63,8 @@ pub(super) struct PlaceTuning {
     /// Limit on the sum of the numbers of sections of all buffers for an exact search (4 bytes for
     /// each, in each of eleven lanes).
     pub search_places: u64,
+    /// Limit on the number of buffers times the number of sections for an exact search.
+    pub search_visits: u64,
     /// Limit on the units for counting sums of sizes (a bit for each, and a pass for each buffer).
     pub sums_units: u64,
     /// Placements of the local search after each round of the exact search without an answer.
@@ -94,6 +96,7 @@ impl Default for PlaceTuning {
             fit_pairs: 8_000_000,
             search_pairs: 3_000_000,
             search_places: 4_000_000,
+            search_visits: 100_000_000,
             sums_units: 4_000_000,
             local_placements: 400,
             large_buffers: 2_000,

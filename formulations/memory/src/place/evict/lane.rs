@@ -12,10 +12,6 @@ use remat_search::random::SplitMix64;
 pub(super) enum Weight {
     /// Its size.
     Size,
-    /// The square of its size.
-    Square,
-    /// Its size times its number of sections.
-    Area,
     /// The square of its size times its number of sections.
     SquareArea,
 }
@@ -31,12 +27,13 @@ struct LaneNumbers {
     recent_moves: u64,
     /// Items of which the heaviest is placed next.
     picked: u64,
-    /// Gap between the goal and the best that a first target keeps, of 1,024 parts; and the part
-    /// of the rest, in tenths, by which the target falls after a trial without success.
-    kept: u64,
+    /// Part of the rest of the gap, in tenths, by which the next target falls after a trial without
+    /// success.
     rest_tenths: u64,
-    /// Clashes that the first trial looks at. Each further one has 1.5 times as many.
-    trial: u64,
+    /// Clashes that the first trial looks at, for each item and at most. Each further one has 1.5
+    /// times as many.
+    item_trial: u64,
+    most_trial: u64,
     /// Steps over lists of a first fit that settles buffers.
     fit_steps: u64,
     /// Clashes between two looks at the clock.
@@ -49,9 +46,9 @@ const NUMBERS: LaneNumbers = LaneNumbers {
     recent: 64,
     recent_moves: 10,
     picked: 4,
-    kept: 512,
     rest_tenths: 6,
-    trial: 4_000_000,
+    item_trial: 500,
+    most_trial: 4_000_000,
     fit_steps: 20_000_000,
     patience: 200_000,
 };
@@ -84,7 +81,8 @@ pub(super) struct EvictionLane {
     weights: Vec<i64>,
     random: SplitMix64,
     trial: Option<Trial>,
-    /// Gap that the next target keeps, of 1,024 parts.
+    /// Gap between the goal and the best that a first target and the next one keep, of 1,024 parts.
+    first_kept: u64,
     kept: u64,
     /// Clashes of the next trial.
     length: u64,
@@ -101,7 +99,8 @@ enum TrialEnd {
 }
 
 impl EvictionLane {
-    pub fn new(problem: &PlaceProblem, weight: Weight, seed: u64, lane: u64) -> Self {
+    /// A lane whose first target keeps so many of 1,024 parts of the gap.
+    pub fn new(problem: &PlaceProblem, (weight, kept): (Weight, u64), seed: u64) -> Self {
         let width = |item: usize| {
             let stretches = problem.stretches.list(item).iter();
             stretches.map(|s| u128::from(s.1 - s.0)).sum::<u128>()
@@ -111,8 +110,6 @@ impl EvictionLane {
             match weight {
                 Weight::Size => size,
                 // Sizes are below 2^53.
-                Weight::Square => size * size,
-                Weight::Area => size * width(item),
                 Weight::SquareArea => (size * size).saturating_mul(width(item)),
             }
         };
@@ -126,10 +123,13 @@ impl EvictionLane {
         });
         EvictionLane {
             weights: weights.collect(),
-            random: SplitMix64(remat_search::random::mix(seed ^ lane << 32)),
+            random: SplitMix64(seed),
             trial: None,
-            kept: NUMBERS.kept,
-            length: NUMBERS.trial,
+            first_kept: kept,
+            kept,
+            length: NUMBERS
+                .most_trial
+                .min(NUMBERS.item_trial * problem.items.len() as u64),
             changes: Vec::new(),
         }
     }
@@ -159,8 +159,8 @@ impl EvictionLane {
             work = work.saturating_sub(problem.items.len() as u64);
             match self.advance(&mut trial, problem, clashes, &mut work, stop) {
                 TrialEnd::Placed => {
-                    self.kept = NUMBERS.kept.max(self.kept * 4 / 5);
-                    found = Some(settled(problem, trial.offsets));
+                    self.kept = self.first_kept.max(self.kept * 4 / 5);
+                    found = Some(settled(problem, trial.offsets, stop));
                 }
                 TrialEnd::Spent => {
                     self.length += self.length / 2;
@@ -349,10 +349,10 @@ impl EvictionLane {
 }
 
 /// A placement with all items as low as first fit by their offsets puts them.
-fn settled(problem: &PlaceProblem, offsets: Vec<u64>) -> Packing {
+fn settled(problem: &PlaceProblem, offsets: Vec<u64>, stop: &LaneStop<'_>) -> Packing {
     let mut order: Vec<u32> = (0..offsets.len() as u32).collect();
     order.sort_unstable_by_key(|&item| (offsets[item as usize], item));
-    let fit = first_fit(problem, order, NUMBERS.fit_steps);
+    let fit = first_fit(problem, order, NUMBERS.fit_steps, stop);
     let packing = Packing::new(problem, offsets);
     let lower = fit.map(|fit| Packing::new(problem, fit));
     lower

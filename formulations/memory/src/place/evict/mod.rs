@@ -6,8 +6,8 @@
 //! all buffers have a place, first fit in the order of their offsets settles them, and the target
 //! falls. (Nagata and Bräysy, Operations Research Letters 2009, do the same with vehicles' routes.)
 //!
-//! Several lanes with their own weights and random choices search side by side, in rounds of fixed
-//! work. Each round ends with the best placement of all lanes.
+//! Two lanes with their own weights and random choices search side by side, in rounds of fixed
+//! work. Each round ends with the best placement of both.
 
 mod clashes;
 mod lane;
@@ -17,23 +17,22 @@ use super::search::LaneStop;
 use clashes::Clashes;
 use lane::{EvictionLane, Weight};
 use rayon::prelude::*;
+use remat_search::random::mix;
 
 /// Numbers that tune the evictions.
 struct EvictionTuning {
-    /// Weights of the lanes. Which is best differs from one kind of lives to another.
-    weights: [Weight; 4],
-    /// Clashes that a lane looks at in a round.
-    work: u64,
+    /// Weights of the lanes, and the part of the gap that their first targets keep, of 1,024 parts.
+    /// Which are best differs from one kind of lives to another.
+    lanes: [(Weight, u64); 2],
+    /// Clashes that a lane looks at in a round, for each item and at most.
+    item_work: u64,
+    most_work: u64,
 }
 
 const TUNING: EvictionTuning = EvictionTuning {
-    weights: [
-        Weight::SquareArea,
-        Weight::Size,
-        Weight::Square,
-        Weight::Area,
-    ],
-    work: 8_000_000,
+    lanes: [(Weight::SquareArea, 512), (Weight::Size, 700)],
+    item_work: 500,
+    most_work: 8_000_000,
 };
 
 /// A placement in units, with its height in bytes.
@@ -64,8 +63,8 @@ pub(super) struct Evictions<'p> {
 impl<'p> Evictions<'p> {
     /// A search from a placement.
     pub fn new(problem: &'p PlaceProblem, start: Packing, seed: u64) -> Self {
-        let lanes = (0..).zip(TUNING.weights);
-        let lanes = lanes.map(|(lane, weight)| EvictionLane::new(problem, weight, seed, lane));
+        let lanes = (0..).zip(TUNING.lanes);
+        let lanes = lanes.map(|(k, lane)| EvictionLane::new(problem, lane, mix(seed ^ mix(k))));
         Evictions {
             problem,
             clashes: Clashes::new(problem),
@@ -95,8 +94,10 @@ impl<'p> Evictions<'p> {
     /// became lower.
     pub fn round(&mut self, enough: u64, stop: &LaneStop<'_>) -> bool {
         let (problem, clashes, best) = (self.problem, &self.clashes, &self.best);
+        let work = TUNING.item_work * problem.items.len() as u64;
+        let work = work.min(TUNING.most_work);
         let lanes = self.lanes.par_iter_mut();
-        let found = lanes.map(|lane| lane.run(problem, clashes, best, enough, TUNING.work, stop));
+        let found = lanes.map(|lane| lane.run(problem, clashes, best, enough, work, stop));
         let found: Vec<Option<Packing>> = found.collect();
         let lowest = found.into_iter().flatten().min_by_key(|found| found.height);
         let Some(lowest) = lowest.filter(|found| found.height < self.best.height) else {

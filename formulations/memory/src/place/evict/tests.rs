@@ -35,7 +35,9 @@ fn evictions_lower_placements_and_keep_them_valid() {
         let lives = lives(seed, 60, seed % 2 == 1);
         let all: Vec<u32> = (0..60).collect();
         let problem = PlaceProblem::new(&lives, &all);
-        let offsets = super::super::forest::first_fit(&problem, 0..60, u64::MAX).unwrap();
+        let offsets =
+            super::super::forest::first_fit(&problem, 0..60, u64::MAX, &LaneStop::default())
+                .unwrap();
         let start = Packing::new(&problem, offsets);
         let mut evictions = Evictions::new(&problem, start.clone(), seed);
         let load = lives.load().bytes;
