@@ -46,7 +46,7 @@ const PAGES: [(&str, &str, &[&str]); 9] = [
 ];
 
 const GENERATED: &str = "<!-- Written from the schemas by REMAT_DOCS=write cargo test -p remat-bb \
-                         --test reference -->\n\n";
+                         --test cli reference -->\n\n";
 
 /// A field of an object, with the path from the object to it.
 struct Field {
