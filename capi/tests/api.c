@@ -128,6 +128,32 @@ static void linear_with_edits(void) {
     OK(remat_free(model));
 }
 
+static void quadratic(void) {
+    RematModel *model = remat_create();
+    const int32_t first[] = {0, 1}, second[] = {0, 1};
+    const double convex[] = {1, 2}, concave[] = {1, -2};
+    double x[2], objective;
+    /* x^2 - 3x + 2y^2 - 2y, with y whole. */
+    OK(remat_add_col(model, 0, 10, -3, 'C', NULL, NULL));
+    OK(remat_add_col(model, 0, 10, -2, 'I', NULL, NULL));
+    OK(remat_set_products(model, 2, first, second, convex));
+    OK(remat_solve(model));
+    CHECK(remat_get_status(model) == REMAT_STATUS_OPTIMAL);
+    OK(remat_get_values(model, 2, x));
+    OK(remat_get_objective(model, &objective));
+    CHECK(fabs(objective + 2.25) < 1e-4 && fabs(x[0] - 1.5) < 1e-2);
+    /* -x^2 cannot be minimised. */
+    OK(remat_set_kind(model, 1, 'C'));
+    OK(remat_set_products(model, 2, first, second, concave));
+    FAILS(remat_solve(model), REMAT_ERROR_ARGUMENT, "");
+    /* Without products it is linear again. */
+    OK(remat_set_products(model, 0, NULL, NULL, NULL));
+    OK(remat_solve(model));
+    OK(remat_get_objective(model, &objective));
+    NEAR(objective, -50);
+    OK(remat_free(model));
+}
+
 static void proofs(void) {
     RematModel *model = remat_create();
     OK(remat_add_col(model, 0, 1, -1, 'C', NULL, NULL));
@@ -320,6 +346,7 @@ int main(int count, char **arguments) {
     handles();
     calls();
     linear_with_edits();
+    quadratic();
     proofs();
     search();
     names_and_files(arguments[1]);

@@ -25,6 +25,7 @@ ONE(remat_add_row, 0, 1, 2, BOTH, ONES, NULL, NULL)
 ONE(remat_add_rows, 1, ZEROS, ONES, 0, PARTS, NULL, NULL, NULL, NULL)
 ONE(remat_set_col_bounds, 0, 0, 1)
 ONE(remat_set_cost, 0, 1)
+ONE(remat_set_products, 0, NULL, NULL, NULL)
 ONE(remat_set_kind, 0, 'C')
 ONE(remat_set_row_sides, 0, 0, 1)
 ONE(remat_set_entry, 0, 0, 1)
@@ -86,6 +87,7 @@ typedef int (*Call)(RematModel *);
 static const Call EDITS[] = {
     CALL(remat_set_sense), CALL(remat_set_offset), CALL(remat_add_col), CALL(remat_add_cols), CALL(remat_add_row),
     CALL(remat_add_rows), CALL(remat_set_col_bounds), CALL(remat_set_cost), CALL(remat_set_kind),
+    CALL(remat_set_products),
     CALL(remat_set_row_sides), CALL(remat_set_entry), CALL(remat_remove_cols), CALL(remat_remove_rows),
     CALL(remat_get_objective_sense), CALL(remat_get_col), CALL(remat_get_row), CALL(remat_get_row_entries),
     CALL(remat_get_entry), CALL(remat_set_name), CALL(remat_get_name), CALL(remat_set_col_name),
@@ -170,6 +172,7 @@ static void wrong_numbers(void) {
         const int32_t same[] = {0, 0};
         FAILS(remat_set_offset(m, value), REMAT_ERROR_ARGUMENT, "constant");
         FAILS(remat_set_cost(m, 0, value), REMAT_ERROR_ARGUMENT, "cost of column 0");
+        FAILS(remat_set_products(m, 2, BOTH, BOTH, infinite[k]), REMAT_ERROR_ARGUMENT, "factors[1]");
         FAILS(remat_add_col(m, 0, 1, value, 'C', NULL, NULL), REMAT_ERROR_ARGUMENT, "cost");
         FAILS(remat_add_cols(m, 2, ZEROS, ONES, infinite[k], NULL, NULL, NULL), REMAT_ERROR_ARGUMENT, "cost[1]");
         FAILS(remat_set_entry(m, 0, 0, value), REMAT_ERROR_ARGUMENT, "entry of row 0");
@@ -234,6 +237,7 @@ static void wrong_lengths(void) {
     FAILS(remat_add_rows(m, 1, ZEROS, ONES, INT64_MAX, PARTS, BOTH, ONES, NULL, NULL), REMAT_ERROR_ARGUMENT, "entries");
     FAILS(remat_add_row(m, 0, 1, -1, BOTH, ONES, NULL, NULL), REMAT_ERROR_ARGUMENT, "num_nonzeros");
     FAILS(remat_remove_cols(m, -1, BOTH), REMAT_ERROR_ARGUMENT, "count");
+    FAILS(remat_set_products(m, -1, BOTH, BOTH, ONES), REMAT_ERROR_ARGUMENT, "count");
     FAILS(remat_remove_rows(m, least, BOTH), REMAT_ERROR_ARGUMENT, "count");
     FAILS(remat_add_start(m, 1, ZEROS), REMAT_ERROR_ARGUMENT, "1 values, there are 2");
     FAILS(remat_add_start(m, -1, ZEROS), REMAT_ERROR_ARGUMENT, "count");
@@ -263,6 +267,7 @@ static void wrong_lengths(void) {
         FAILS(remat_add_partial_start(m, 2, handles[k], ZEROS), REMAT_ERROR_ARGUMENT, "column");
         FAILS(remat_set_col_bounds(m, col, 0, 1), REMAT_ERROR_ARGUMENT, "column");
         FAILS(remat_set_cost(m, col, 1), REMAT_ERROR_ARGUMENT, "column");
+        FAILS(remat_set_products(m, 2, BOTH, handles[k], ONES), REMAT_ERROR_ARGUMENT, "column");
         FAILS(remat_set_kind(m, col, 'C'), REMAT_ERROR_ARGUMENT, "column");
         FAILS(remat_set_row_sides(m, col, 0, 1), REMAT_ERROR_ARGUMENT, "row");
         FAILS(remat_set_entry(m, col, 0, 1), REMAT_ERROR_ARGUMENT, "row");
@@ -296,6 +301,9 @@ static void wrong_pointers(void) {
     FAILS(remat_add_row(m, 0, 1, 1, BOTH, NULL, NULL, NULL), REMAT_ERROR_NULL, "values");
     FAILS(remat_add_rows(m, 1, ZEROS, ONES, 1, NULL, BOTH, ONES, NULL, NULL), REMAT_ERROR_NULL, "starts");
     FAILS(remat_remove_cols(m, 1, NULL), REMAT_ERROR_NULL, "cols");
+    FAILS(remat_set_products(m, 1, NULL, BOTH, ONES), REMAT_ERROR_NULL, "first");
+    FAILS(remat_set_products(m, 1, BOTH, NULL, ONES), REMAT_ERROR_NULL, "second");
+    FAILS(remat_set_products(m, 1, BOTH, BOTH, NULL), REMAT_ERROR_NULL, "factors");
     FAILS(remat_remove_rows(m, 1, NULL), REMAT_ERROR_NULL, "rows");
     FAILS(remat_get_row_entries(m, 0, 2, NULL, numbers), REMAT_ERROR_NULL, "cols");
     FAILS(remat_get_row_entries(m, 0, 2, whole, NULL), REMAT_ERROR_NULL, "values");
