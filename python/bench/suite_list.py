@@ -286,7 +286,6 @@ SUITES = [
                 for name in (
                     *("coefficient_0_gurobi_persistent", "coefficient_1_gurobi_direct_minlp"),
                     *("objective_qcp_0_gurobi_persistent", "objective_qcp_1_gurobi_direct_minlp"),
-                    *("objective_qp_0_gurobi_persistent", "objective_qp_1_gurobi_direct_minlp"),
                 )
             },
         },

@@ -214,7 +214,8 @@ def _program(data: dict[str, Any]) -> Program:
     program.add_cols(lower, upper, cost, "".join(kinds.tolist()))
     if data.get(s.P) is not None:
         products = sp.coo_array(data[s.P])
-        program.set_products(*products.coords, 0.5 * products.data)
+        first, second = products.coords
+        program.set_products(first, second, 0.5 * products.data)
     if len(sides):
         least = np.full(len(sides), -_INF)
         equations = dims[s.EQ_DIM]

@@ -223,8 +223,8 @@ class HighsHessian:
         """First columns, second columns and factors of its products, with the columns' handles."""
         index = np.asarray(self.index_, dtype=np.int64)
         value = np.asarray(self.value_, dtype=float)
-        starts = np.append(np.asarray(self.start_, dtype=np.int64)[: self.dim_], len(index))
-        column = np.repeat(np.arange(self.dim_), np.diff(starts))
+        starts: Any = np.append(np.asarray(self.start_, dtype=np.int64)[: self.dim_], len(index))
+        column: Any = np.repeat(np.arange(self.dim_), np.diff(starts))
         whole = int(self.format_) == HessianFormat.kSquare
         cols = np.asarray(handles, dtype=np.int64)
         return cols[index], cols[column], np.where((index == column) | whole, 0.5 * value, value)
