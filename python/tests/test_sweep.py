@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -116,11 +115,11 @@ def test_jobs_that_are_lost_each_time_are_named(tmp_path):
     assert remat_bb.merge(tmp_path / "runs", partial=True).missing == 16
 
 
-def test_a_killed_worker_breaks_the_pool_and_costs_a_resubmission(wanted, tmp_path):
+def test_a_lost_worker_breaks_the_pool_and_costs_a_resubmission(wanted, tmp_path):
     pools = []
 
     class Deadly:
-        """A pool whose first worker is killed."""
+        """A pool whose first worker ends."""
 
         def __init__(self):
             self.pool = spawned()
@@ -128,14 +127,14 @@ def test_a_killed_worker_breaks_the_pool_and_costs_a_resubmission(wanted, tmp_pa
 
         def submit(self, function, *args):
             if len(pools) == 1:
-                return self.pool.submit(
-                    os.kill, self.pool.submit(os.getpid).result(), signal.SIGKILL
-                )
+                # A worker that is killed while it waits for work keeps a lock, and pools of Python
+                # 3.11 then hang now and then. This one ends in its work.
+                return self.pool.submit(os._exit, 1)
             return self.pool.submit(function, *args)
 
     table = remat_bb.sweep(grid(), executor=Deadly, pack=4, folder=tmp_path / "runs")
     for made in pools:
-        made.pool.shutdown()
+        made.pool.shutdown(wait=False, cancel_futures=True)
     assert len(pools) == 2 and table.to_csv() == wanted[0].to_csv()
 
 
