@@ -312,7 +312,7 @@ mod with_libtorch {
     #[test]
     fn what_cannot_be_run_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let chain = super::common::chain(folder.path(), 4);
+        let chain = crate::common::chain(folder.path(), 4);
         let plan = folder.path().join("plan.json");
         run_to(
             0,

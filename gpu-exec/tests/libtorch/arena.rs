@@ -79,7 +79,7 @@ fn masks_implementations_and_in_place_steps_run_from_an_arena() {
     let plain = instance.without_recomputation(remat_instances::Semantics::Monet);
     let plain = plain.expect("a loss").plan(&instance).expect("a plan");
     check(&mut case, "monet, no recomputation", &plain);
-    let stored = common::monet_schedule(&instance, "dtr", case.budget(80));
+    let stored = crate::common::monet_schedule(&instance, "dtr", case.budget(80));
     let schedule: &MonetSchedule = &stored;
     let plan = Plan::from_monet(&instance, schedule).expect("a plan");
     check(&mut case, "monet, dtr", &plan);

@@ -93,7 +93,7 @@ fn mixed_types_are_refused() {
         "dtype=fp16&param_dtype=bf16",
         "dtype=fp32&grad_dtype=bf16",
     ] {
-        let program = common::program(&format!("resnet18?batch=1&size=64&{other}"));
+        let program = crate::common::program(&format!("resnet18?batch=1&size=64&{other}"));
         let Err(found) = Training::new(program, &device, 0) else {
             panic!("{other} is taken");
         };
