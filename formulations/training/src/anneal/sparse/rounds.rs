@@ -142,12 +142,14 @@ mod tests {
             let mut sparse = SparseState::new(&graph, &StageRuns::from(&bits));
             let proposer = CheckmateProposer::new(&graph);
             let mut random = [seed; 2].map(|seed| Xoshiro256::new(seed, 0));
-            // Excess has weights from the sixtieth flip on.
+            // Excess has weights from the sixtieth flip on. Three rises multiply a weight by at most
+            // 37, so the rounding of 28 sums of such terms stays below 1e-9. Twenty would reach e^24,
+            // where terms that cancel leave 1e-4.
             for k in 0..80 {
                 let flip = proposer.anywhere(&dense, &mut random[0]);
                 prop_assert_eq!(flip, proposer.anywhere(&sparse, &mut random[1]));
                 let Some(flip) = flip else { continue };
-                if k >= 60 {
+                if [60, 67, 74].contains(&k) {
                     dense.press(0.1);
                     sparse.press(0.1);
                 }
