@@ -1,4 +1,4 @@
-"""remat-bb as a solver of Pyomo, for linear and mixed-integer linear models.
+"""remat-bb as a solver of Pyomo, for linear and convex quadratic objectives, with integers or not.
 
 >>> import pyomo.environ as pyo
 >>> import remat_bb.pyomo
@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.common.collections import ComponentMap
+from pyomo.common.collections import ComponentMap, ComponentSet
 from pyomo.common.config import ConfigValue
 from pyomo.common.errors import (
     InfeasibleConstraintException,
@@ -47,12 +47,14 @@ from pyomo.contrib.solver.common.util import (
     NoSolutionError,
 )
 from pyomo.core.staleflag import StaleFlagManager
+from pyomo.repn import generate_standard_repn
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from ._dropin import reform, running
 from ._dropin.log import Log
 from ._dropin.options import Settings
 from ._native import Answer, Program, __version__
+from .errors import NoExactForm
 
 _INF = math.inf
 _ENDINGS = {
@@ -166,8 +168,9 @@ class Remat(SolverBase):
     """The solver. Each solve builds a new program, so edits of models and parameters take effect.
 
     ``solver_options`` are settings of :meth:`remat_bb.Program.solve`, or of CBC, Gurobi and HiGHS
-    by their names. Quadratic and other nonlinear models are refused. Ordered sets
-    (``SOSConstraint``) become binary columns, so their variables need bounds.
+    by their names. Quadratic objectives must be convex. Quadratic constraints and other nonlinear
+    terms are refused. Ordered sets (``SOSConstraint``) become binary columns, so their variables
+    need bounds.
     """
 
     CONFIG = RematConfig()
@@ -184,8 +187,8 @@ class Remat(SolverBase):
         """Solves a model.
 
         Raises:
-            IncompatibleModelError: for a nonlinear term, several objectives, or an ordered set
-                without bounds.
+            IncompatibleModelError: for a quadratic constraint, a nonlinear term, an objective that
+                is not convex, several objectives, or an ordered set without bounds.
             NoOptimalSolutionError, NoFeasibleSolutionError: as the settings say.
         """
         stamp = datetime.datetime.now(datetime.timezone.utc)
@@ -216,6 +219,8 @@ class Remat(SolverBase):
                 with TeeStream(text, *config.tee) as tee:
                     log = Log.to(tee.STDOUT)
                     answer = running.solve(built.program, settings, starts, log)
+            except NoExactForm as error:
+                raise IncompatibleModelError(str(error)) from error
             finally:
                 timer.stop("optimize")
             results = _results(model, built, answer)
@@ -255,32 +260,58 @@ class _Built:
 
     def __init__(self, model: Any) -> None:
         sets = list(model.component_data_objects(pyo.SOSConstraint, active=True))
-        try:
-            with _without_sets(model):
-                form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
-        except InvalidExpressionError as error:
-            raise IncompatibleModelError(f"remat-bb takes linear models: {error}") from error
-        if len(form.objectives) > 1:
+        objectives = list(model.component_data_objects(pyo.Objective, active=True))
+        if len(objectives) > 1:
             raise IncompatibleModelError(
-                f"remat-bb takes models with one objective or none, not {len(form.objectives)}"
+                f"remat-bb takes models with one objective or none, not {len(objectives)}"
             )
+        try:
+            with _inactive(model, pyo.SOSConstraint, pyo.Objective):
+                form = LinearStandardFormCompiler().write(model, mixed_form=True)
+        except InvalidExpressionError as error:
+            raise IncompatibleModelError(f"remat-bb takes linear constraints: {error}") from error
+        terms = generate_standard_repn(objectives[0].expr) if objectives else None
+        # Names are slow for large models. Only errors about products need them.
+        self._named = terms is not None and bool(terms.quadratic_vars)
         self.variables = list(form.columns)
-        self.has_objective = bool(form.objectives)
+        self.has_objective = bool(objectives)
         self.program = Program()
-        costs = [0.0] * len(self.variables)
-        if self.has_objective:
-            costs = form.c.todense().tolist()[0] if form.c.shape[1] else costs
-            self.program.offset = float(form.c_offset[0])
-            self.program.maximise = form.objectives[0].sense == pyo.maximize
         self._col = ComponentMap()
-        self._add_variables(self.variables, costs)
+        self._add_variables(self.variables)
         self.rows_of: dict[Any, list[int]] = {}
         self._add_rows(form)
         self.switched: list[reform.Switched] = []
         for data in sets:
             self._add_set(data)
+        if terms is not None:
+            self._set_objective(objectives[0], terms)
 
-    def _add_variables(self, variables: Sequence[Any], costs: Sequence[float]) -> None:
+    def _set_objective(self, objective: Any, terms: Any) -> None:
+        if terms.nonlinear_expr is not None:
+            raise IncompatibleModelError(
+                f"{objective.name}: remat-bb takes linear and convex quadratic objectives, "
+                f"not {terms.nonlinear_expr}"
+            )
+        pairs = list(terms.quadratic_vars)
+        self._add_new([*terms.linear_vars, *(variable for pair in pairs for variable in pair)])
+        self.program.offset = float(terms.constant)
+        self.program.maximise = objective.sense == pyo.maximize
+        for variable, cost in zip(terms.linear_vars, terms.linear_coefs):
+            self.program.set_cost(self._col[variable], float(cost))
+        if pairs:
+            first, second = zip(*pairs)
+            self.program.set_products(
+                [self._col[variable] for variable in first],
+                [self._col[variable] for variable in second],
+                [float(value) for value in terms.quadratic_coefs],
+            )
+
+    def _add_new(self, variables: Sequence[Any]) -> None:
+        new = ComponentSet(variable for variable in variables if variable not in self._col)
+        self._add_variables(list(new))
+        self.variables.extend(new)
+
+    def _add_variables(self, variables: Sequence[Any]) -> None:
         lower, upper, kinds = [], [], ""
         for variable in variables:
             low, high = variable.bounds
@@ -291,7 +322,8 @@ class _Built:
                     f"{variable.name}: its domain is neither continuous nor integer"
                 )
             kinds += "C" if variable.is_continuous() else "B" if variable.is_binary() else "I"
-        first = self.program.add_cols(lower, upper, costs, kinds)
+        names = [variable.name for variable in variables] if self._named else None
+        first = self.program.add_cols(lower, upper, [0.0] * len(kinds), kinds, names)
         for k, variable in enumerate(variables):
             self._col[variable] = first + k
 
@@ -309,14 +341,12 @@ class _Built:
     def _add_set(self, data: Any) -> None:
         items = sorted(data.get_items(), key=lambda item: item[1])
         variables = [variable for variable, _ in items]
-        new = [variable for variable in variables if variable not in self._col]
-        for variable in new:
-            if variable.fixed:
+        for variable in variables:
+            if variable.fixed and variable not in self._col:
                 raise IncompatibleModelError(
                     f"{variable.name}: a fixed variable in an ordered set is not supported"
                 )
-        self._add_variables(new, [0.0] * len(new))
-        self.variables.extend(new)
+        self._add_new(variables)
         try:
             self.switched += reform.add_sos(
                 self.program,
@@ -342,10 +372,11 @@ class _Built:
 
 
 @contextmanager
-def _without_sets(model: Any) -> Iterator[None]:
-    """Deactivates the ordered sets of a model in the block, because the compiler does not know
-    them."""
-    components = list(model.component_objects(pyo.SOSConstraint, active=True))
+def _inactive(model: Any, *kinds: type) -> Iterator[None]:
+    """Deactivates components of a model in the block, because the compiler of its rows does not
+    know them."""
+    components = list(model.component_objects(kinds, active=True))
+    unused = [data for c in components for data in c.values() if not data.active]
     for component in components:
         component.deactivate()
     try:
@@ -353,6 +384,8 @@ def _without_sets(model: Any) -> Iterator[None]:
     finally:
         for component in components:
             component.activate()
+        for data in unused:
+            data.deactivate()
 
 
 def _results(model: Any, built: _Built, answer: Answer) -> Results:

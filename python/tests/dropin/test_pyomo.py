@@ -156,12 +156,57 @@ def test_what_is_refused() -> None:
     model.other = pyo.Objective(expr=model.x)
     with pytest.raises(IncompatibleModelError, match="one objective"):
         SolverFactory("remat_bb").solve(model)
+    del model.other
+    model.goal.expr = model.y**2
+    with pytest.raises(IncompatibleModelError, match="not concave.*eigenvalue.*column y"):
+        SolverFactory("remat_bb").solve(model)
+    model.goal.expr = pyo.exp(model.x)
+    with pytest.raises(IncompatibleModelError, match="goal.*exp"):
+        SolverFactory("remat_bb").solve(model)
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(3), domain=pyo.NonNegativeReals)
     model.sets = pyo.SOSConstraint(var=model.x, sos=1)
     model.goal = pyo.Objective(expr=model.x[0])
     with pytest.raises(IncompatibleModelError, match="no upper bound"):
         SolverFactory("remat_bb").solve(model)
+
+
+def test_quadratic_objectives_against_enumeration() -> None:
+    draw = random.Random(31)
+    for _ in range(20):
+        n = draw.randint(1, 4)
+        model = pyo.ConcreteModel()
+        model.x = pyo.Var(range(n), domain=pyo.Integers, bounds=(-2, 2))
+        model.fixed = pyo.Var(initialize=2)
+        model.fixed.fix()
+        forms = [[draw.randint(-3, 3) for _ in range(n + 1)] for _ in range(2)]
+
+        def value(x, unit, forms=forms):
+            sums = [sum(a * v for a, v in zip(form, [*x, unit])) for form in forms]
+            return sums[0] ** 2 + sums[1] ** 2 + 3 * x[0]
+
+        goal = value(list(model.x.values()), 0.5 * model.fixed)
+        sense = draw.choice([pyo.minimize, pyo.maximize])
+        model.goal = pyo.Objective(expr=goal if sense == pyo.minimize else -goal, sense=sense)
+        sides = [draw.randint(-2, 2) for _ in range(n)]
+        model.row = pyo.Constraint(expr=sum(a * x for a, x in zip(sides, model.x.values())) >= -1)
+        points = itertools.product(range(-2, 3), repeat=n)
+        allowed = [p for p in points if sum(a * v for a, v in zip(sides, p)) >= -1]
+        results = SolverFactory("remat_bb").solve(model, rel_gap=0.0)
+        best = min(value(p, 1) for p in allowed)
+        assert results.incumbent_objective == pytest.approx(
+            best if sense == pyo.minimize else -best
+        )
+        assert value([v.value for v in model.x.values()], 1) == pytest.approx(best)
+
+
+def test_inactive_parts_stay_inactive() -> None:
+    model = knapsack()
+    model.sets = pyo.SOSConstraint([0, 1], var=model.x, sos=1, index={0: [None], 1: [None]})
+    model.sets[1].deactivate()
+    SolverFactory("remat_bb").solve(model)
+    assert model.sets[0].active and not model.sets[1].active
+    assert model.goal.active
 
 
 def test_random_models_against_enumeration() -> None:
