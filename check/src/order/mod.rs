@@ -10,17 +10,21 @@
 //! | [`parse`] | the text |
 //! | `ends` | the problem read from either end; executed sets |
 //! | `flow` | least memory between two executed sets, proven by a flow |
+//! | `cut` | memory when an operator runs |
+//! | `precedence` | pairs of operators that run in one order below the bound |
 //! | `lazy` | operators that can wait |
 //! | `levels` | executed sets from which every way needs the bound |
 
+mod cut;
 mod ends;
 mod flow;
 mod lazy;
 mod levels;
 pub mod parse;
+mod precedence;
 
-use ends::{Ends, ExecutedSet};
-use parse::{Proof, ProofKind};
+use ends::Ends;
+use parse::ProofKind;
 use remat_instances::order::{OrderGraph, Variant};
 
 /// The first line of a proof.
@@ -76,33 +80,21 @@ pub fn check(graph: &OrderGraph, text: &str) -> Result<Proven, String> {
             let base = problem.base_bytes();
             return Err(format!("resident memory is {base} B, below the bound"));
         }
-        ProofKind::Cut { operator, flow } => {
-            let ends = Ends::forward(&problem);
-            check_cut(&ends, &proof, *operator, flow)?;
+        ProofKind::Cut {
+            implied,
+            operator,
+            flow,
+        } => {
+            let mut ends = Ends::forward(&problem);
+            for pair in implied {
+                precedence::add(&mut ends, pair, proof.bound_bytes)?;
+            }
+            let v = ends.operator(*operator)?;
+            cut::check(&ends, v, None, flow, proof.bound_bytes)?;
         }
         ProofKind::Levels(levels) => {
             proven.sets = levels::check(&problem, levels, proof.bound_bytes)?;
         }
     }
     Ok(proven)
-}
-
-/// Checks that a flow proves the bound when an operator runs.
-fn check_cut(ends: &Ends, proof: &Proof, operator: u32, flow: &parse::Flow) -> Result<(), String> {
-    let v = ends.operator(operator)?;
-    let (before, behind) = (ends.led_to(&ends.before, v), ends.led_to(&ends.after, v));
-    let mut run = ExecutedSet::new(ends);
-    for u in ends.topological.iter().filter(|u| before[**u as usize]) {
-        run.run(*u);
-    }
-    let free = (0..ends.len()).map(|u| !before[u] && !behind[u] && u != v as usize);
-    let free: Vec<bool> = free.collect();
-    let least = flow::least(&run, &free, &ends.makes[v as usize], flow)?;
-    let need = least + u128::from(ends.workspace[v as usize]);
-    match need >= u128::from(proof.bound_bytes) {
-        true => Ok(()),
-        false => Err(format!(
-            "the cut at operator {v} proves {need} B, less than the bound"
-        )),
-    }
 }

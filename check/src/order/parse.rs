@@ -63,13 +63,29 @@ pub struct Levels {
     pub sets: Vec<Listed>,
 }
 
+/// A pair of operators that runs in one order below the bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Implied {
+    /// The operator with the cut.
+    pub operator: u32,
+    /// The other one.
+    pub other: u32,
+    /// True if the other one runs behind the operator, because sets that hold it need the bound.
+    /// False if it runs ahead, because sets without it do.
+    pub is_behind: bool,
+    /// A flow that shows the need.
+    pub flow: Flow,
+}
+
 /// Kind of a proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProofKind {
     /// Resident memory.
     Base,
-    /// A cut at an operator.
+    /// Precedence that holds below the bound, and a cut at an operator.
     Cut {
+        /// The precedence, each pair shown with those before it.
+        implied: Vec<Implied>,
         /// The operator.
         operator: u32,
         /// A flow as large as the cut.
@@ -107,12 +123,14 @@ pub fn parse(text: &str) -> Result<Proof, String> {
     let variant = line.parsed("free, sound, sound+rng or ctl")?;
     let bound_bytes = lines.keyword("bound")?.parsed("bytes")?;
     let mut line = lines.next()?;
-    let kind = match line.word("base, cut or levels")? {
+    let kind = match line.word("base, cut, precedence or levels")? {
         "base" => ProofKind::Base,
-        "cut" => ProofKind::Cut {
-            operator: line.parsed("an operator")?,
-            flow: flow(&mut lines)?,
-        },
+        "cut" => cut(Vec::new(), line, &mut lines)?,
+        "precedence" => {
+            let implied = implied(&mut lines)?;
+            let line = lines.keyword("cut")?;
+            cut(implied, line, &mut lines)?
+        }
         "levels" => {
             let is_backward = match line.word("forward or backward")? {
                 "forward" => false,
@@ -126,7 +144,7 @@ pub fn parse(text: &str) -> Result<Proof, String> {
                 sets: sets(&mut lines)?,
             })
         }
-        other => return line.refuse(other, "base, cut or levels"),
+        other => return line.refuse(other, "base, cut, precedence or levels"),
     };
     match lines.lines.next() {
         None => Ok(Proof {
@@ -139,6 +157,36 @@ pub fn parse(text: &str) -> Result<Proof, String> {
             "line {}: the proof has ended before",
             lines.number + 1
         )),
+    }
+}
+
+fn cut(
+    implied: Vec<Implied>,
+    mut line: ProofLine<'_>,
+    lines: &mut ProofLines<'_>,
+) -> Result<ProofKind, String> {
+    Ok(ProofKind::Cut {
+        implied,
+        operator: line.parsed("an operator")?,
+        flow: flow(lines)?,
+    })
+}
+
+fn implied(lines: &mut ProofLines<'_>) -> Result<Vec<Implied>, String> {
+    let mut implied = Vec::new();
+    loop {
+        let is_behind = lines.begins_with("behind");
+        if !is_behind && !lines.begins_with("ahead") {
+            return Ok(implied);
+        }
+        let mut line = lines.next()?;
+        line.word("behind or ahead")?;
+        implied.push(Implied {
+            operator: line.parsed("an operator")?,
+            other: line.parsed("another operator")?,
+            is_behind,
+            flow: flow(lines)?,
+        });
     }
 }
 

@@ -235,8 +235,8 @@ pub(super) struct OrderJson<'a> {
     proven: ProvenJson,
     #[serde(flatten)]
     graph: GraphJson<'a>,
-    /// Argument of the bound: `resident memory`, `working set`, `forced lives`, `node cut` or
-    /// `level search`; null if a rule gave the order.
+    /// Argument of the bound: `resident memory`, `working set`, `forced lives`, `node cut`,
+    /// `implied precedence` or `level search`; null if a rule gave the order.
     bound_by: Option<&'a str>,
     /// Rule or search that found the order.
     found_by: Option<&'a str>,

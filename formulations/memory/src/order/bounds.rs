@@ -68,6 +68,22 @@ pub(super) fn forced_lives(forward: &Side, reach: &Reach) -> Needs {
     Needs { bytes }
 }
 
+/// Node cuts of all operators; forced lives once `is_over`.
+pub(super) fn node_cuts(forward: &Side, reach: &Reach, is_over: &dyn Fn() -> bool) -> Needs {
+    let mut needs = forced_lives(forward, reach);
+    let goal = bits::full(forward.len);
+    let mut run = SideRun::new(forward);
+    let mut valley = Valley::new(forward.len, forward.bytes.len());
+    for v in 0..forward.len as u32 {
+        if is_over() {
+            break;
+        }
+        let around = reach.around(Direction::Forward, v);
+        needs.bytes[v as usize] = node_cut(&mut run, &mut valley, around, &goal, v).bytes;
+    }
+    needs
+}
+
 /// The largest node cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LargestCut {

@@ -28,7 +28,7 @@ pub(super) struct RoundKnowledge {
 impl RoundKnowledge {
     /// The highest level at which an order would be news: below the best, and at most the budget
     /// while no order is within it.
-    fn cap(&self) -> u64 {
+    pub fn cap(&self) -> u64 {
         let better = self.peak.saturating_sub(1);
         self.budget.map_or(better, |budget| better.min(budget))
     }

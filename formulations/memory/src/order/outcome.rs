@@ -15,6 +15,8 @@ pub enum BoundKind {
     ForcedLives(OperatorId),
     /// A minimum cut at this operator.
     NodeCut(OperatorId),
+    /// The precedence that a level implies leaves no set for some operator.
+    Precedence,
     /// All sets within a level were searched.
     Level,
 }
@@ -27,6 +29,7 @@ impl BoundKind {
             BoundKind::WorkingSet(_) => "working set",
             BoundKind::ForcedLives(_) => "forced lives",
             BoundKind::NodeCut(_) => "node cut",
+            BoundKind::Precedence => "implied precedence",
             BoundKind::Level => "level search",
         }
     }
@@ -77,7 +80,7 @@ pub struct OrderOutcome {
     pub found_by: FoundBy,
     /// Executed sets visited by all searches.
     pub states: u64,
-    /// Minimum cuts at operators of the whole graph.
+    /// Minimum cuts at operators of the whole graph, including those for implied precedence.
     pub cuts: usize,
     /// Time taken, in seconds.
     pub seconds: f64,

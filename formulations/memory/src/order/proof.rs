@@ -6,10 +6,12 @@
 //! proves the valley.
 
 use super::bits;
+use super::bounds::node_cuts;
 use super::cut::node_cut;
 use super::ends::{Caught, Ends, How};
 use super::level::{Level, Pause, falling};
 use super::outcome::{BoundKind, OrderOutcome};
+use super::precedence::{Claim, Effort, Refutation};
 use super::reach::{Around, led_to};
 use super::search::{OrderSearch, OrderSearchError};
 use super::side::{Direction, Side, SideRun};
@@ -81,12 +83,40 @@ impl OrderSearch<'_> {
                 cut_text(&problem, &forward, v.0, &mut text);
                 true
             }
+            BoundKind::Precedence => self.prove_precedence(&problem, bound, &mut text),
             BoundKind::Level => self.prove_level(&problem, outcome, &mut text),
         };
         Ok(is_proven.then_some(OrderProof {
             text,
             bound_bytes: bound,
         }))
+    }
+
+    /// Refutes the level below the bound again, and writes each claim with its flow.
+    fn prove_precedence(&self, problem: &OrderProblem, bound: u64, text: &mut String) -> bool {
+        let (_, _, settings, listener) = self.parts();
+        let begun = Instant::now();
+        let limit = settings.time_limit;
+        let is_over =
+            || listener.is_interrupted() || limit.is_some_and(|limit| begun.elapsed() >= limit);
+        let ends = Ends::of(problem);
+        let effort = Effort {
+            cuts: usize::MAX,
+            idle: usize::MAX,
+            is_over: &is_over,
+        };
+        text.push_str("precedence\n");
+        let mut write = |claim: Claim, side: &Side, least: &Least| {
+            match claim {
+                Claim::Behind { v, u } => line(text, "behind", [v, u]),
+                Claim::Ahead { v, u } => line(text, "ahead", [v, u]),
+                Claim::Nowhere { v } => line(text, "cut", [v]),
+            }
+            flow_text(problem, side, least, text);
+        };
+        let needs = node_cuts(&ends.forward, &ends.reach, &is_over);
+        let refuted = Refutation::of(&ends, bound - 1).run(&needs, &effort, &mut write);
+        refuted.is_some_and(|proven| proven >= bound)
     }
 
     fn prove_level(

@@ -31,6 +31,14 @@ impl Reach {
         }
     }
 
+    /// Adds that the first of two operators runs before the second, forwards.
+    pub fn add(&mut self, [a, b]: [u32; 2]) {
+        let firsts: Vec<u32> = bits::ones(self.ancestors.row(a)).chain([a]).collect();
+        let lasts: Vec<u32> = bits::ones(self.descendants.row(b)).chain([b]).collect();
+        firsts.iter().for_each(|u| self.descendants.absorb(*u, b));
+        lasts.iter().for_each(|u| self.ancestors.absorb(*u, a));
+    }
+
     /// Operators before and behind one, as a side sees it.
     pub fn around(&self, direction: Direction, v: u32) -> Around<'_> {
         Around {

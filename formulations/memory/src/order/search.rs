@@ -1,10 +1,11 @@
 //! The entry point: from a graph to an order and a proven bound.
 
-use super::bounds::{Needs, forced_lives, largest_cut, working_sets};
+use super::bounds::{Needs, forced_lives, largest_cut, node_cuts, working_sets};
 use super::ends::Ends;
 use super::greedy::{self, Rule};
 use super::lanes::{self, OrderLane, RoundKnowledge};
 use super::outcome::{BoundKind, FoundBy, OrderOutcome};
+use super::precedence::{Effort, Refutation};
 use super::settings::OrderSettings;
 use super::side::{Side, SideRun};
 use remat_instances::order::{
@@ -12,6 +13,14 @@ use remat_instances::order::{
 };
 use remat_search::{Listener, Progress, Status};
 use std::time::{Duration, Instant};
+
+/// Cuts of the first attempt to refute levels, for each operator of the graph. An attempt that needs
+/// more doubles those of the next.
+const REFUTATION_CUTS: usize = 8;
+/// A level is given up after so many operators in a row that imply nothing.
+const IDLE_OPERATORS: usize = 32;
+/// Later attempts have one cut for so many sets that the searches visit.
+const STATES_PER_CUT: u64 = 4;
 
 /// Reason why a search has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,6 +128,8 @@ struct Ladder<'a> {
     upper: Vec<u64>,
     states: u64,
     cuts: usize,
+    /// Cuts that refuted levels, or did not.
+    refutations: usize,
 }
 
 impl<'a> Ladder<'a> {
@@ -137,6 +148,7 @@ impl<'a> Ladder<'a> {
             upper: vec![u64::MAX; problem.len()],
             states: 0,
             cuts: 0,
+            refutations: 0,
         }
     }
 
@@ -219,6 +231,31 @@ impl<'a> Ladder<'a> {
         self.tell();
     }
 
+    /// Tries to refute the level below the best order, then the level of the bound, again with each
+    /// bound that follows. Returns whether cuts were left.
+    fn refute(&mut self, ends: &Ends, needs: &Needs, cuts: usize) -> bool {
+        let end = self.refutations + cuts;
+        let (mut level, mut is_last) = (self.known.cap(), false);
+        while self.refutations < end && !self.is_done() && !self.is_over() {
+            let effort = Effort {
+                cuts: end - self.refutations,
+                idle: IDLE_OPERATORS,
+                is_over: &|| self.is_over(),
+            };
+            let mut refutation = Refutation::of(ends, level);
+            let bound = refutation.run(needs, &effort, &mut |_, _, _| {});
+            self.refutations += refutation.cuts;
+            match bound {
+                Some(bound) => self.raise(bound, BoundKind::Precedence),
+                None if is_last => break,
+                None => is_last = true,
+            }
+            level = self.known.bound;
+        }
+        self.tell();
+        self.refutations < end
+    }
+
     fn search_levels(&mut self, ends: &Ends) {
         let settings = &self.search.settings;
         let tuning = &settings.tuning;
@@ -226,7 +263,21 @@ impl<'a> Ladder<'a> {
         let mut states = tuning.first_states;
         // A search that never goes back visits less than one set for each operator.
         let mut alone = 2 * self.upper.len() as u64;
+        let mut needs = None;
+        let (mut tried, mut cuts) = (None, REFUTATION_CUTS * self.upper.len());
         while !self.is_done() && !self.is_over() {
+            let now = Some((self.known.bound, self.known.peak));
+            let earned = self.refutations + if tried.is_none() { 0 } else { cuts };
+            let is_due = alone == 0 && earned as u64 <= self.states / STATES_PER_CUT;
+            if is_due && std::mem::replace(&mut tried, now) != now {
+                let needs = needs.get_or_insert_with(|| {
+                    node_cuts(&ends.forward, &ends.reach, &|| self.is_over())
+                });
+                if !self.refute(ends, needs, cuts) {
+                    (tried, cuts) = (Some((0, 0)), 2 * cuts);
+                }
+                continue;
+            }
             let open = lanes.iter_mut().filter(|lane| lane.is_open());
             let mut open: Vec<_> = open.filter(|lane| alone == 0 || lane.is_exact()).collect();
             if !open.iter().any(|lane| lane.is_exact()) && settings.time_limit.is_none() {
@@ -299,7 +350,7 @@ impl<'a> Ladder<'a> {
             bound_by: self.bound_by,
             found_by: self.found_by,
             states: self.states,
-            cuts: self.cuts,
+            cuts: self.cuts + self.refutations,
             seconds: self.begun.elapsed().as_secs_f64(),
         })
     }

@@ -138,6 +138,35 @@ impl Side {
         }
     }
 
+    /// The side with more pairs of operators of which the first runs before the second, acyclic.
+    pub fn with_precedence(&self, pairs: &[[u32; 2]]) -> Side {
+        let row = |v: u32| self.before.row(v).to_vec();
+        let mut before: Vec<Vec<u32>> = (0..self.len as u32).map(row).collect();
+        pairs.iter().for_each(|[a, b]| before[*b as usize].push(*a));
+        let before = NumberLists::of(before.into_iter());
+        let after = before.transposed(self.len);
+        let mut waits: Vec<usize> = (0..self.len as u32).map(|v| before.row(v).len()).collect();
+        let is_ready = |v: &u32| waits[*v as usize] == 0;
+        let mut topological: Vec<u32> = self.topological.iter().copied().filter(is_ready).collect();
+        let mut at = 0;
+        while let Some(&v) = topological.get(at) {
+            for w in after.row(v) {
+                waits[*w as usize] -= 1;
+                if waits[*w as usize] == 0 {
+                    topological.push(*w);
+                }
+            }
+            at += 1;
+        }
+        debug_assert_eq!(topological.len(), self.len, "the pairs form no cycle");
+        Side {
+            before,
+            after,
+            topological,
+            ..self.clone()
+        }
+    }
+
     /// An order of this side as an order of the graph, or the other way round.
     pub fn turned(&self, mut order: Vec<u32>) -> Vec<u32> {
         if self.direction == Direction::Backward {

@@ -1,9 +1,11 @@
 //! Each search alone, from either end, against all executed sets.
 
 use super::bits;
+use super::bounds::node_cuts;
 use super::ends::{Ends, How};
 use super::lazy::lazy;
 use super::level::Pause;
+use super::precedence::{Claim, Effort, Refutation};
 use super::settings::OrderTuning;
 use super::side::{Direction, Side, SideRun};
 use super::valley::Valley;
@@ -154,6 +156,23 @@ proptest! {
                 prop_assert!(!lazy[v as usize] || freed <= taken);
                 run.run(v);
             }
+        }
+    }
+
+    #[test]
+    fn refuted_levels_are_below_the_least_peak(graph in graphs()) {
+        let problem = graph.problem(Variant::Free).unwrap();
+        let ends = Ends::of(&problem);
+        let best = all_sets(&ends.forward)[&0].max(problem.base_bytes());
+        let needs = node_cuts(&ends.forward, &ends.reach, &|| false);
+        let effort = Effort { cuts: usize::MAX, idle: usize::MAX, is_over: &|| false };
+        for level in [best, best.saturating_sub(1), best * 9 / 10] {
+            let mut claims = Vec::new();
+            let mut record = |claim, _: &Side, _: &_| claims.push(claim);
+            let bound = Refutation::of(&ends, level).run(&needs, &effort, &mut record);
+            prop_assert!(bound.is_none_or(|bound| level < bound && bound <= best));
+            let is_nowhere = |claim: &Claim| matches!(claim, Claim::Nowhere { .. });
+            prop_assert_eq!(claims.iter().filter(|c| is_nowhere(c)).count(), usize::from(bound.is_some()));
         }
     }
 }
