@@ -243,6 +243,14 @@ impl Problem {
             bound
         }
     }
+
+    /// The largest possible objective below another one. The other one may be from before a
+    /// restart, when columns that are fixed now allowed objectives in between.
+    pub fn step_below(&self, objective: f64) -> Option<f64> {
+        let s = self.objective_step;
+        let k = (objective - self.offset) / s;
+        (s > 0.0).then(|| ((k - 1e-6 - 1e-12 * k.abs()).ceil() - 1.0) * s + self.offset)
+    }
 }
 
 /// The largest step that divides every integer combination of the costs. 0 if there is no such step
@@ -290,6 +298,28 @@ pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_below_an_objective_is_a_possible_one() {
+        let mut b = remat_lp::ModelBuilder::new(remat_lp::Sense::Minimise);
+        let col = b.add_col(100.0, 0.0..=9.0);
+        b.set_integer(col, true);
+        let mut p = Problem::as_given(&b.build().unwrap());
+        p.offset = 4.0;
+        p.objective_step = 100.0;
+        // 528 was possible before a restart.
+        let cases = [
+            (504.0, 404.0),
+            (528.0, 504.0),
+            (503.9999999, 404.0),
+            (505.0, 504.0),
+        ];
+        for (objective, next) in cases {
+            assert_eq!(p.step_below(objective), Some(next));
+        }
+        p.objective_step = 0.0;
+        assert_eq!(p.step_below(504.0), None);
+    }
 
     #[test]
     fn the_step_of_an_integer_objective_is_the_gcd_of_its_costs() {

@@ -1,4 +1,5 @@
 //! Branching at a node.
 
+mod history;
 pub(crate) mod pseudocost;
 pub(crate) mod split;

@@ -1,15 +1,28 @@
 //! Pseudo-costs: the mean gain per unit of branching on a column (Benichou et al. 1971; Achterberg,
 //! Koch & Martin 2005).
 
+use super::history::{self, History};
 use serde::{Deserialize, Serialize};
 
 /// One observation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Observation {
-    pub col: u32,
-    pub up: bool,
-    pub gain_per_unit: f64,
+#[derive(Clone, Debug)]
+pub(crate) enum Observation {
+    /// A branching that stayed open.
+    Gain {
+        col: u32,
+        up: bool,
+        gain_per_unit: f64,
+    },
+    /// A branching that was closed at once.
+    Closed { col: u32, up: bool },
+    /// Bounds implied by a branching.
+    Implied { col: u32, up: bool, count: u32 },
+    /// Bounds that are infeasible together: column, and whether it is a lower bound.
+    Conflict(Vec<(u32, bool)>),
 }
+
+/// Gains above this count as progress.
+const LEAST_GAIN: f64 = 1e-6;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PseudoCosts {
@@ -17,6 +30,9 @@ pub(crate) struct PseudoCosts {
     count: [Vec<u32>; 2],
     total: [f64; 2],
     total_count: [u32; 2],
+    /// Number of gains above [`LEAST_GAIN`].
+    gained: u32,
+    history: History,
 }
 
 impl PseudoCosts {
@@ -26,6 +42,8 @@ impl PseudoCosts {
             count: [vec![0; n], vec![0; n]],
             total: [0.0; 2],
             total_count: [0; 2],
+            gained: 0,
+            history: History::new(n),
         }
     }
 
@@ -36,14 +54,47 @@ impl PseudoCosts {
         }
         self.total = other.total;
         self.total_count = other.total_count;
+        self.gained = other.gained;
+        self.history.clone_from(&other.history);
     }
 
-    pub fn observe(&mut self, o: Observation) {
-        let (k, j) = (usize::from(o.up), o.col as usize);
-        self.sum[k][j] += o.gain_per_unit;
-        self.count[k][j] += 1;
-        self.total[k] += o.gain_per_unit;
-        self.total_count[k] += 1;
+    pub fn observe(&mut self, o: &Observation) {
+        match *o {
+            Observation::Gain {
+                col,
+                up,
+                gain_per_unit,
+            } => {
+                let (k, j) = (usize::from(up), col as usize);
+                self.sum[k][j] += gain_per_unit;
+                self.count[k][j] += 1;
+                self.total[k] += gain_per_unit;
+                self.total_count[k] += 1;
+                self.gained += u32::from(gain_per_unit > LEAST_GAIN);
+                self.history.closed((j, up), false);
+            }
+            Observation::Closed { col, up } => self.history.closed((col as usize, up), true),
+            Observation::Implied { col, up, count } => {
+                self.history.implied((col as usize, up), count);
+            }
+            Observation::Conflict(ref bounds) => self.history.conflict(bounds),
+        }
+    }
+
+    /// Returns whether most branchings so far have not moved the objective.
+    fn is_flat(&self) -> bool {
+        2 * self.gained <= self.total_count[0] + self.total_count[1]
+    }
+
+    /// Score of branching on a column with these gains (down, up). If the objective is flat, the
+    /// history of the column counts beside them.
+    pub fn score(&self, j: usize, (down, up): (f64, f64)) -> f64 {
+        let gains = score(down, up);
+        if !self.is_flat() {
+            return gains;
+        }
+        let mean = |k: usize| self.total[k] / f64::from(self.total_count[k].max(1));
+        history::bounded(gains / score(mean(0), mean(1))) + self.history.score(j)
     }
 
     /// Number of observations of a column in the direction with fewer.

@@ -103,7 +103,7 @@ impl CertifiedTree<'_> {
         Ok(match outcome {
             LpOutcome::Optimal(t) => {
                 let gain = (t.objective - s.objective).max(0.0);
-                self.pseudo.observe(Observation {
+                self.pseudo.observe(&Observation::Gain {
                     col: j as u32,
                     up,
                     gain_per_unit: gain / distance.max(1e-6),

@@ -309,7 +309,7 @@ impl<'a> CertifiedTree<'a> {
         };
         if let Some(s) = &solution {
             if let Some((j, up, distance, before)) = branched {
-                self.pseudo.observe(Observation {
+                self.pseudo.observe(&Observation::Gain {
                     col: j as u32,
                     up,
                     gain_per_unit: (s.objective - before).max(0.0) / distance.max(1e-6),

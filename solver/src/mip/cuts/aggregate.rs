@@ -1,10 +1,10 @@
 //! Mixed-integer rounding of rows and of paths of rows (Marchand & Wolsey 2001). Each step of a
 //! path eliminates a continuous column far from its bounds by another row.
 
+use super::accumulator::Accumulator;
 use super::implications::Implication;
 use super::mir;
-use super::shift::{Base, BoundSubstitution};
-use super::sum::Sum;
+use super::shift::BoundSubstitution;
 use super::{Context, Cut};
 use crate::mip::problem::Problem;
 use remat_lp::{ColId, RowId};
@@ -81,48 +81,6 @@ impl VariableBounds {
     }
 }
 
-/// Sparse accumulator of an aggregation.
-struct Accumulator {
-    value: Vec<f64>,
-    index: Vec<u32>,
-    present: Vec<bool>,
-    /// The side, with the largest summand of `value`.
-    side: Sum,
-}
-
-impl Accumulator {
-    fn add(&mut self, j: usize, v: f64) {
-        if !self.present[j] {
-            self.present[j] = true;
-            self.index.push(j as u32);
-        }
-        self.value[j] += v;
-        self.side.see(v);
-    }
-
-    fn clear(&mut self) {
-        for &j in &self.index {
-            self.value[j as usize] = 0.0;
-            self.present[j as usize] = false;
-        }
-        self.index.clear();
-        self.side = Sum::default();
-    }
-
-    fn base(&self, slacks: &[(u32, f64, bool)], sign: f64) -> Base {
-        Base {
-            entries: self
-                .index
-                .iter()
-                .map(|&j| (j, sign * self.value[j as usize]))
-                .filter(|e| e.1 != 0.0)
-                .collect(),
-            slacks: slacks.iter().map(|&(r, f, u)| (r, sign * f, u)).collect(),
-            rhs: self.side.scaled(sign),
-        }
-    }
-}
-
 /// Limit on the rows of a path: longer ones found no better bounds and took half as long again
 /// (decision 096).
 const AGGREGATED_ROW_LIMIT: usize = 6;
@@ -141,9 +99,7 @@ fn add_row(
     let b = c.model.row_bounds(RowId(row as u32));
     let activity = c.solution.row_activity[row];
     let upper = b.upper - activity <= activity - b.lower;
-    for (j, a) in c.model.row(RowId(row as u32)) {
-        acc.add(j.index(), factor * a);
-    }
+    acc.add_row(c.model, row, factor);
     if upper {
         acc.side.add(factor * b.upper);
         if b.lower != b.upper {
@@ -173,7 +129,6 @@ fn depth(c: &Context<'_>, j: usize) -> f64 {
 /// Tries every promising row as a start, including cuts of earlier rounds.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     let m = c.model.num_rows();
-    let n = c.problem.num_cols();
     let x = &c.solution.x;
     let mut starts: Vec<(f64, usize)> = Vec::new();
     for i in 0..m {
@@ -201,12 +156,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         }
     }
     starts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut acc = Accumulator {
-        value: vec![0.0; n],
-        index: Vec::new(),
-        present: vec![false; n],
-        side: Sum::default(),
-    };
+    let mut acc = Accumulator::new(c.problem.num_cols());
     let mut work = 0usize;
     let mut tried = Tried::new();
     let allowed = c.effort.aggregation_limit(c.problem.rows.index.len());

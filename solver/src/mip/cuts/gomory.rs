@@ -1,8 +1,9 @@
 //! Gomory mixed-integer cuts (Gomory 1960), as mixed-integer rounding of rows of the simplex
 //! tableau.
 
+use super::accumulator::Accumulator;
 use super::mir;
-use super::shift::{Base, BoundSubstitution};
+use super::shift::BoundSubstitution;
 use super::{Context, Cut};
 use crate::mip::problem::Problem;
 use remat_lp::{RowId, Solution, VarStatus};
@@ -22,18 +23,17 @@ pub(crate) fn sources(p: &Problem, s: &Solution, nonzeros: usize) -> Vec<usize> 
 
 /// Cuts from the tableau rows of the context.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
-    let (m, n) = (c.model.num_rows(), c.problem.num_cols());
     let basis = &c.solution.basis;
-    let mut dense = vec![0.0; n];
+    let mut acc = Accumulator::new(c.problem.num_cols());
+    let mut slacks = Vec::new();
     for multipliers in &c.tableau {
         // The tableau row as an equation: sum_i y_i (row_i . x) with each row's activity at its
         // side minus a slack.
-        dense.fill(0.0);
-        let mut base = Base::default();
+        acc.clear();
+        slacks.clear();
         let largest = multipliers.iter().fold(0.0f64, |a, v| a.max(v.abs()));
         let mut usable = largest > 0.0;
-        for i in 0..m {
-            let y = multipliers[i];
+        for (i, &y) in multipliers.iter().enumerate() {
             if y.abs() <= 1e-10 * largest {
                 continue;
             }
@@ -46,43 +46,24 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                     break;
                 }
             };
-            for (k, a) in c.model.row(RowId(i as u32)) {
-                dense[k.index()] += y * a;
-                base.rhs.see(y * a);
-            }
-            base.rhs
+            acc.add_row(c.model, i, y);
+            acc.side
                 .add(y * if upper { sides.upper } else { sides.lower });
             if sides.lower != sides.upper {
-                base.slacks
-                    .push((i as u32, if upper { y } else { -y }, upper));
+                slacks.push((i as u32, if upper { y } else { -y }, upper));
             }
         }
         if !usable {
             continue;
         }
-        base.entries = (0..n as u32)
-            .filter(|&k| dense[k as usize] != 0.0)
-            .map(|k| (k, dense[k as usize]))
-            .collect();
-        mir::separate(
-            c,
-            &base,
-            &[BoundSubstitution::Tighter, BoundSubstitution::Never],
-            out,
-        );
-        let mut opposite = base;
-        opposite.rhs = opposite.rhs.scaled(-1.0);
-        for e in &mut opposite.entries {
-            e.1 = -e.1;
+        acc.sort();
+        for sign in [1.0, -1.0] {
+            mir::separate(
+                c,
+                &acc.base(&slacks, sign),
+                &[BoundSubstitution::Tighter, BoundSubstitution::Never],
+                out,
+            );
         }
-        for e in &mut opposite.slacks {
-            e.1 = -e.1;
-        }
-        mir::separate(
-            c,
-            &opposite,
-            &[BoundSubstitution::Tighter, BoundSubstitution::Never],
-            out,
-        );
     }
 }

@@ -62,7 +62,7 @@ fn separate_shifted(c: &Context<'_>, base: &Base, shifted: &Shifted, out: &mut V
 
 /// The most violated rounding over some divisors and complementations.
 fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
-    let (mut terms, mut rhs) = (shifted.terms.clone(), shifted.rhs);
+    let (terms, mut rhs) = (&shifted.terms, shifted.rhs);
     // Divisors: coefficients of integer terms strictly inside their range.
     let mut divisors: Vec<f64> = Vec::new();
     let mut largest = 0.0f64;
@@ -89,7 +89,7 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
         .filter(|&k| terms[k].integer && terms[k].value > 1e-9)
         .collect();
     let mut active: Vec<ShiftedTerm> = inside.iter().map(|&k| terms[k]).collect();
-    let continuous = Continuous::new(&terms);
+    let continuous = Continuous::new(terms);
     let efficacy = |active: &[ShiftedTerm], rhs: Sum, divisor: f64| {
         efficacy(active, &continuous, rhs.value, divisor)
     };
@@ -131,13 +131,16 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
         match efficacy(&active, rhs, divisor) {
             Some(e) if e > value + 1e-9 => {
                 value = e;
-                terms[inside[k]] = active[k];
             }
             _ => (active[k], rhs) = old,
         }
     }
     if value < 1e-5 {
         return None;
+    }
+    let mut terms = terms.clone();
+    for (k, t) in inside.into_iter().zip(active) {
+        terms[k] = t;
     }
     let f0 = fractional(rhs.value / divisor);
     let coefficients: Vec<f64> = terms

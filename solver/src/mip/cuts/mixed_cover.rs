@@ -16,22 +16,25 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Optio
     if !shifted.terms.iter().any(|t| is_binary(t) && t.value > 1e-6) {
         return None;
     }
-    let mut terms = shifted.terms.clone();
-    let mut rhs = shifted.rhs;
-    for t in &mut terms {
-        if is_binary(t) && t.coef < 0.0 {
-            t.complement(&mut rhs);
+    // The right side and the total weight once all weights are positive.
+    let (mut known, mut size) = (shifted.rhs, 0.0);
+    for t in shifted.terms.iter().filter(|t| is_binary(t)) {
+        if t.coef < 0.0 {
+            known.add(-t.coef * t.range);
         }
+        size += t.coef.abs();
     }
+    let rhs = known.value;
+    let margin = 1e-5 * rhs.abs().max(1.0);
+    if rhs < 0.0 || size <= rhs + margin || !size.is_finite() {
+        return None;
+    }
+    let mut terms = shifted.terms.clone();
+    let negative = |t: &&mut ShiftedTerm| is_binary(t) && t.coef < 0.0;
+    (terms.iter_mut().filter(negative)).for_each(|t| t.complement(&mut Sum::default()));
     let items: Vec<usize> = (0..terms.len())
         .filter(|&k| is_binary(&terms[k]) && terms[k].coef > 0.0)
         .collect();
-    let size: f64 = items.iter().map(|&k| terms[k].coef).sum();
-    let (known, rhs) = (rhs, rhs.value);
-    let margin = 1e-5 * rhs.abs().max(1.0);
-    if items.is_empty() || rhs < 0.0 || size <= rhs + margin || !size.is_finite() {
-        return None;
-    }
     let mut best: Option<Cut> = None;
     for by_weight in [false, true] {
         let rank = |&k: &usize| {

@@ -1,6 +1,7 @@
 //! Cutting planes at the root: separators find violated inequalities, and the pool keeps the
 //! deepest cuts that differ enough.
 
+mod accumulator;
 mod aggregate;
 mod clique;
 mod cover;
@@ -20,10 +21,11 @@ use crate::mip::cliques::CliqueTable;
 use crate::mip::problem::Problem;
 use crate::mip::statistics::{Component, Statistics};
 use remat_lp::{Model, RowId, Solution};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use accumulator::Accumulator;
 use aggregate::VariableBounds;
 use implications::Implication;
 pub(crate) use pool::CutPool;
@@ -83,6 +85,8 @@ pub(crate) struct Context<'a> {
     pub effort: SeparationEffort,
     /// Ticks of separation so far, approximately.
     pub spent: Cell<u64>,
+    /// A buffer for sums of rows, empty between uses.
+    scratch: RefCell<Accumulator>,
 }
 
 /// Effort of a round of separation.
@@ -104,6 +108,12 @@ impl SeparationEffort {
         }
     }
 }
+
+/// Coefficients up to this share of the largest one leave a cut.
+const TINY: f64 = 1e-6;
+
+/// Efficacy that a new cut exceeds.
+const LEAST_EFFICACY: f64 = 1e-4;
 
 /// Limit on the rounding in a cut whose largest coefficient is 1.
 const NOISE_LIMIT: f64 = 1e-7;
@@ -140,6 +150,7 @@ impl<'a> Context<'a> {
             tableau,
             effort,
             spent: Cell::new(0),
+            scratch: RefCell::new(Accumulator::new(problem.num_cols())),
         }
     }
 
@@ -163,6 +174,22 @@ impl<'a> Context<'a> {
         (activity - rhs) / f64::sqrt(norm)
     }
 
+    /// Returns whether a candidate may cut off the point deep enough for [`Context::finish`], which
+    /// only weakens it.
+    fn is_violated(&self, sum: &Accumulator) -> bool {
+        let largest = sum.entries().fold(0.0f64, |m, e| m.max(e.1.abs()));
+        let (mut activity, mut norm) = (0.0, 0.0);
+        for (j, a) in sum.entries() {
+            activity += a * self.solution.x[j as usize];
+            if a.abs() > TINY * largest {
+                let scaled = a * self.unit(j as usize);
+                norm += scaled * scaled;
+            }
+        }
+        let error = 1e-9 * (sum.side.value.abs() + largest);
+        activity - sum.side.value + error > LEAST_EFFICACY * f64::sqrt(norm)
+    }
+
     /// Cleans and measures a candidate. Returns it if it cuts deep enough and is numerically
     /// harmless.
     pub fn finish(&self, mut entries: Vec<(u32, f64)>, side: Sum) -> Option<Cut> {
@@ -177,7 +204,7 @@ impl<'a> Context<'a> {
             if a == 0.0 {
                 return false;
             }
-            if a.abs() > 1e-6 * largest {
+            if a.abs() > TINY * largest {
                 return true;
             }
             let bound = if a > 0.0 {
@@ -220,7 +247,7 @@ impl<'a> Context<'a> {
         let margin: f64 = noise + entries.iter().map(off).sum::<f64>();
         rhs += margin + 1e-9 * rhs.abs().max(1e-1);
         let efficacy = self.efficacy(&entries, rhs);
-        (efficacy > 1e-4).then_some(Cut {
+        (efficacy > LEAST_EFFICACY).then_some(Cut {
             entries,
             rhs,
             efficacy,

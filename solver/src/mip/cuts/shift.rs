@@ -282,8 +282,8 @@ pub(crate) fn unshift(
     coefficients: &[f64],
     side: Sum,
 ) -> Option<Cut> {
-    let mut side = side;
-    let mut entries: Vec<(u32, f64)> = Vec::with_capacity(terms.len());
+    let mut sum = c.scratch.borrow_mut();
+    sum.side = side;
     for (t, &r) in terms.iter().zip(coefficients) {
         if r == 0.0 {
             continue;
@@ -292,27 +292,20 @@ pub(crate) fn unshift(
             // r * slack <= ...: the slack is the distance to a side of its row.
             let (row, _, upper) = base.slacks[t.id as usize];
             let b = c.model.row_bounds(remat_lp::RowId(row));
-            let sign = if upper {
-                side.add(-r * b.upper);
-                -1.0
-            } else {
-                side.add(r * b.lower);
-                1.0
-            };
-            for (j, v) in c.model.row(remat_lp::RowId(row)) {
-                entries.push((j.0, sign * r * v));
-            }
+            let (factor, bound) = if upper { (-r, b.upper) } else { (r, b.lower) };
+            sum.side.add(factor * bound);
+            sum.add_row(c.model, row as usize, factor);
             continue;
         }
         let j = t.id as usize;
         match t.shift {
             Shift::Lower => {
-                entries.push((t.id, r));
-                side.add(r * c.lower[j]);
+                sum.add(j, r);
+                sum.side.add(r * c.lower[j]);
             }
             Shift::Upper => {
-                entries.push((t.id, -r));
-                side.add(-r * c.upper[j]);
+                sum.add(j, -r);
+                sum.side.add(-r * c.upper[j]);
             }
             Shift::VariableUpper {
                 y,
@@ -320,29 +313,27 @@ pub(crate) fn unshift(
                 constant,
             } => {
                 // t = factor * y + constant - x
-                entries.push((t.id, -r));
-                entries.push((y, r * factor));
-                side.add(-r * constant);
+                sum.add(j, -r);
+                sum.add(y as usize, r * factor);
+                sum.side.add(-r * constant);
             }
             Shift::VariableLower {
                 y,
                 factor,
                 constant,
             } => {
-                entries.push((t.id, r));
-                entries.push((y, -r * factor));
-                side.add(r * constant);
+                sum.add(j, r);
+                sum.add(y as usize, -r * factor);
+                sum.side.add(r * constant);
             }
         }
     }
-    entries.sort_unstable_by_key(|e| e.0);
-    let mut merged: Vec<(u32, f64)> = Vec::with_capacity(entries.len());
-    for (j, a) in entries {
-        side.see(a);
-        match merged.last_mut() {
-            Some(last) if last.0 == j => last.1 += a,
-            _ => merged.push((j, a)),
-        }
-    }
-    c.finish(merged, side)
+    // Most candidates are not violated: these are not written out.
+    let cut = c.is_violated(&sum).then(|| {
+        sum.sort();
+        (sum.entries().collect(), sum.side)
+    });
+    sum.clear();
+    let (entries, side) = cut?;
+    c.finish(entries, side)
 }

@@ -3,7 +3,7 @@
 //! Zymolka & Kutschka 2009 with a small limit).
 
 use super::mir;
-use super::shift::{Base, BoundSubstitution};
+use super::shift::BoundSubstitution;
 use super::{Context, Cut};
 use remat_lp::RowId;
 
@@ -137,8 +137,8 @@ fn symmetric_difference(a: &[u32], b: &[u32]) -> Vec<u32> {
 fn round(c: &Context<'_>, r: &Parity, out: &mut Vec<Cut>) {
     let mut times = r.rows.clone();
     times.sort_unstable();
-    let mut base = Base::default();
-    let mut entries: Vec<(u32, f64)> = Vec::new();
+    let mut sum = c.scratch.borrow_mut();
+    let mut slacks = Vec::new();
     let mut k = 0;
     while k < times.len() {
         let (row, upper) = times[k];
@@ -152,21 +152,15 @@ fn round(c: &Context<'_>, r: &Parity, out: &mut Vec<Cut>) {
         }
         let b = c.model.row_bounds(RowId(row));
         let sign = if upper { 0.5 } else { -0.5 };
-        for (j, v) in c.model.row(RowId(row)) {
-            entries.push((j.0, sign * v));
-            base.rhs.see(sign * v);
-        }
-        base.rhs.add(sign * if upper { b.upper } else { b.lower });
+        sum.add_row(c.model, row as usize, sign);
+        sum.side.add(sign * if upper { b.upper } else { b.lower });
         if b.lower != b.upper {
-            base.slacks.push((row, 0.5, upper));
+            slacks.push((row, 0.5, upper));
         }
     }
-    entries.sort_unstable_by_key(|e| e.0);
-    for (j, v) in entries {
-        match base.entries.last_mut() {
-            Some(last) if last.0 == j => last.1 += v,
-            _ => base.entries.push((j, v)),
-        }
-    }
+    sum.sort();
+    let base = sum.base(&slacks, 1.0);
+    sum.clear();
+    drop(sum);
     mir::separate(c, &base, &[BoundSubstitution::Never], out);
 }

@@ -122,7 +122,7 @@ impl TreeSearch {
             self.info.refused += r.refused;
             self.left_bound = self.left_bound.min(r.left_bound);
             for o in r.observations {
-                self.shared.pseudo.observe(o);
+                self.shared.pseudo.observe(&o);
             }
             self.shared.rows.extend(r.rows);
             if let Some((lower, upper)) = r.root_bounds {

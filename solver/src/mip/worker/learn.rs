@@ -2,6 +2,7 @@
 //! conflict.
 
 use super::{RoundShared, Worker};
+use crate::mip::branching::pseudocost::Observation;
 use crate::mip::domain::clauses::{Clause, implication};
 use crate::mip::relaxation::ExtraRow;
 use crate::mip::relaxation::conflict;
@@ -79,12 +80,17 @@ impl Worker {
                 row = conflict::learn(&p, proof, global, &self.domain);
             }
         }
+        let has_clause = clause.is_some();
         if let Some(start) = clause {
             self.learn_clause(shared, start);
         }
         let Some((entries, upper)) = row else {
             return;
         };
+        if !has_clause {
+            let bounds = entries.iter().map(|e| (e.0, e.1 > 0.0)).collect();
+            self.observe(Observation::Conflict(bounds));
+        }
         if let Some(d) = &shared.debug {
             d.check_conflict(&entries, upper, self.cutoff);
         }
@@ -123,6 +129,8 @@ impl Worker {
         if let Some(d) = &shared.debug {
             d.check_clause(&literals, self.cutoff);
         }
+        let bounds = literals.iter().map(|l| (l.col, !l.upper)).collect();
+        self.observe(Observation::Conflict(bounds));
         let tag = self.fresh_id();
         let clause = Arc::new(Clause { tag, literals });
         self.domain.add_clause(clause.clone());

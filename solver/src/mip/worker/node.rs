@@ -173,6 +173,7 @@ impl Worker {
             |holds, tally| tally.successes += u64::from(!holds),
         )?;
         if !holds {
+            self.learn_closed(visit);
             self.learn_from_propagation(shared);
             return Ok(false);
         }
@@ -210,6 +211,7 @@ impl Worker {
         let (solution, lp_bound) = match relaxed {
             Relaxed::Infeasible | Relaxed::Cutoff => {
                 self.count_rise(visit, f64::INFINITY);
+                self.learn_closed(visit);
                 self.learn_conflict(shared);
                 return Ok(Break(Processed::Closed));
             }
@@ -237,6 +239,13 @@ impl Worker {
         } else if let (0, Some(b)) = (visit.relaxations, visit.node.branched) {
             let branching = &mut self.local_cuts.branching;
             branching.rise(b.parent_bound, bound, self.cutoff);
+        }
+    }
+
+    /// Learns that the branching above a node was closed at once.
+    fn learn_closed(&mut self, visit: &Visit<'_>) {
+        if let (0, Some(Branched { col, up, .. })) = (visit.relaxations, visit.node.branched) {
+            self.observe(Observation::Closed { col, up });
         }
     }
 
@@ -446,12 +455,16 @@ impl Worker {
     }
 
     pub fn learn(&mut self, col: usize, up: bool, gain_per_unit: f64) {
-        let o = Observation {
+        self.observe(Observation::Gain {
             col: col as u32,
             up,
             gain_per_unit,
-        };
-        self.pseudo.observe(o);
+        });
+    }
+
+    /// Learns an observation, and reports it to the other workers.
+    pub fn observe(&mut self, o: Observation) {
+        self.pseudo.observe(&o);
         self.report.observations.push(o);
     }
 

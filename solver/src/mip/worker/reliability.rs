@@ -2,7 +2,7 @@
 //! Koch & Martin 2005).
 
 use super::{Child, RoundShared, Worker};
-use crate::mip::branching::pseudocost::score;
+use crate::mip::branching::pseudocost::Observation;
 use crate::mip::domain::{BoundChange, Domain};
 use crate::mip::extend::Decision;
 use crate::mip::relaxation::{BasisSnapshot, Relaxation, Relaxed};
@@ -22,8 +22,8 @@ pub(crate) enum ColumnChoice {
 /// Result of a probe of one side of a branching.
 #[derive(Clone, Copy)]
 enum BranchSide {
-    /// Open, with this gain of the objective.
-    Open(f64),
+    /// Open, with this gain of the objective and this number of implied bounds.
+    Open(f64, u32),
     Closed,
     Unknown,
 }
@@ -48,7 +48,10 @@ impl Worker {
                 let (d, u) = self.pseudo.gains(j, s.x[j]);
                 // Ties go to the column nearest one half.
                 let f = s.x[j] - s.x[j].floor();
-                (score(d, u) * (1.0 + 1e-6 * f.min(1.0 - f)), j)
+                (
+                    self.pseudo.score(j, (d, u)) * (1.0 + 1e-6 * f.min(1.0 - f)),
+                    j,
+                )
             })
             .collect();
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -155,15 +158,21 @@ impl Worker {
     fn learn_gains(&mut self, (j, v): (usize, f64), sides: (BranchSide, BranchSide)) -> f64 {
         let f = v - v.floor();
         let (mut down, mut up) = self.pseudo.gains(j, v);
-        if let BranchSide::Open(gain) = sides.0 {
+        for (side, up) in [(sides.0, false), (sides.1, true)] {
+            if let BranchSide::Open(_, count) = side {
+                let col = j as u32;
+                self.observe(Observation::Implied { col, up, count });
+            }
+        }
+        if let BranchSide::Open(gain, _) = sides.0 {
             self.learn(j, false, gain / f.max(1e-6));
             down = gain;
         }
-        if let BranchSide::Open(gain) = sides.1 {
+        if let BranchSide::Open(gain, _) = sides.1 {
             self.learn(j, true, gain / (1.0 - f).max(1e-6));
             up = gain;
         }
-        score(down, up)
+        self.pseudo.score(j, (down, up))
     }
 
     /// The two children of branching on a column, the more promising one first.
@@ -290,6 +299,7 @@ impl Probe<'_> {
             self.domain.undo(&shared.problem, mark);
             return Ok(BranchSide::Closed);
         }
+        let implied = (self.domain.mark() - mark) as u32;
         self.relax
             .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         let result = self.relax.probe(self.cutoff, self.limit, self.domain);
@@ -300,7 +310,7 @@ impl Probe<'_> {
         Ok(match result {
             Relaxed::Infeasible | Relaxed::Cutoff => BranchSide::Closed,
             Relaxed::Solved(t, _) => {
-                BranchSide::Open((t.objective.max(floor) - self.from).max(0.0))
+                BranchSide::Open((t.objective.max(floor) - self.from).max(0.0), implied)
             }
             Relaxed::Unbounded | Relaxed::Failed => BranchSide::Unknown,
         })

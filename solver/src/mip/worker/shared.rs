@@ -223,9 +223,9 @@ impl RoundShared {
 
     fn below(&self, objective: f64, gap: f64) -> f64 {
         let step = self.problem.objective_step;
-        match step > 0.0 {
-            true => (objective - gap).min(objective - step + 1e-6 * step.min(1.0)),
-            false => objective - gap,
+        match self.problem.step_below(objective) {
+            Some(next) => (objective - gap).min(next + 1e-6 * step.min(1.0)),
+            None => objective - gap,
         }
     }
 
