@@ -81,16 +81,17 @@ impl PseudoCosts {
         }
     }
 
-    /// Returns whether most branchings so far have not moved the objective.
-    fn is_flat(&self) -> bool {
-        2 * self.gained <= self.total_count[0] + self.total_count[1]
+    /// Returns whether at least half of the branchings so far have not moved the objective.
+    pub fn is_flat(&self) -> bool {
+        let count = self.total_count[0] + self.total_count[1];
+        count > 0 && 2 * self.gained <= count
     }
 
     /// Score of branching on a column with these gains (down, up). If the objective is flat, the
-    /// history of the column counts beside them.
-    pub fn score(&self, j: usize, (down, up): (f64, f64)) -> f64 {
+    /// history of the column counts beside them. Scores with and without it cannot be compared.
+    pub fn score(&self, j: usize, (down, up): (f64, f64), is_flat: bool) -> f64 {
         let gains = score(down, up);
-        if !self.is_flat() {
+        if !is_flat {
             return gains;
         }
         let mean = |k: usize| self.total[k] / f64::from(self.total_count[k].max(1));

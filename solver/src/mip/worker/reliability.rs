@@ -42,6 +42,7 @@ impl Worker {
         bound: f64,
         depth: u32,
     ) -> Result<ColumnChoice, ModelError> {
+        let is_flat = self.pseudo.is_flat();
         let mut candidates: Vec<(f64, usize)> = fractional
             .iter()
             .map(|&j| {
@@ -49,7 +50,7 @@ impl Worker {
                 // Ties go to the column nearest one half.
                 let f = s.x[j] - s.x[j].floor();
                 (
-                    self.pseudo.score(j, (d, u)) * (1.0 + 1e-6 * f.min(1.0 - f)),
+                    self.pseudo.score(j, (d, u), is_flat) * (1.0 + 1e-6 * f.min(1.0 - f)),
                     j,
                 )
             })
@@ -93,7 +94,8 @@ impl Worker {
                 if let Some(end) = self.take_closed(shared, (j, s.x[j]), (down, up)) {
                     return Ok(end);
                 }
-                self.learn_gains((j, s.x[j]), (down, up))
+                let gains = self.learn_gains((j, s.x[j]), (down, up));
+                self.pseudo.score(j, gains, is_flat)
             } else {
                 guess
             };
@@ -154,8 +156,8 @@ impl Worker {
         Some(ColumnChoice::Tightened)
     }
 
-    /// Learns the gains of probes. Returns the score of the column.
-    fn learn_gains(&mut self, (j, v): (usize, f64), sides: (BranchSide, BranchSide)) -> f64 {
+    /// Learns the gains of probes, and returns them; expected ones stand for unknown ones.
+    fn learn_gains(&mut self, (j, v): (usize, f64), sides: (BranchSide, BranchSide)) -> (f64, f64) {
         let f = v - v.floor();
         let (mut down, mut up) = self.pseudo.gains(j, v);
         for (side, up) in [(sides.0, false), (sides.1, true)] {
@@ -172,7 +174,7 @@ impl Worker {
             self.learn(j, true, gain / (1.0 - f).max(1e-6));
             up = gain;
         }
-        self.pseudo.score(j, (down, up))
+        (down, up)
     }
 
     /// The two children of branching on a column, the more promising one first.
