@@ -1,6 +1,7 @@
 //! Primal heuristics.
 
 mod diving;
+mod exchange;
 mod fixing;
 mod jump;
 pub(crate) mod neighbourhood;

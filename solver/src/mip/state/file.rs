@@ -16,7 +16,7 @@ use std::path::Path;
 const MAGIC: &[u8; 8] = b"rematbbS";
 
 /// Version of the format; it increases with every change of a state's contents.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 const HEADER: usize = 8 + 4 + 8 + 8 + 4;
 

@@ -18,6 +18,7 @@ impl Worker {
             if depth == 0 && self.best.is_none() {
                 self.first_solution(shared, &s.x)?;
             }
+            self.exchanges(shared, s, depth)?;
             self.dives(shared, s, depth)?;
             if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
                 let budget = 2 * self.ticks();

@@ -51,6 +51,8 @@ pub(crate) struct Worker {
     pub node_iterations: u64,
     pub node_solves: u64,
     pub dive_turn: u64,
+    /// Ticks of walks by exchanges; the most if the program is no partition.
+    pub exchange_ticks: u64,
     pub processed: u64,
     polished: u64,
     /// Relaxation of the root, if this worker has solved it.
@@ -83,6 +85,7 @@ pub(crate) struct WorkerCounters {
     node_iterations: u64,
     node_solves: u64,
     dive_turn: u64,
+    exchange_ticks: u64,
     processed: u64,
     polished: u64,
     cut_tries: u64,
@@ -100,6 +103,7 @@ impl Worker {
             node_iterations: self.node_iterations,
             node_solves: self.node_solves,
             dive_turn: self.dive_turn,
+            exchange_ticks: self.exchange_ticks,
             processed: self.processed,
             polished: self.polished,
             cut_tries: self.local_cuts.tries,
@@ -116,6 +120,7 @@ impl Worker {
         self.node_iterations = c.node_iterations;
         self.node_solves = c.node_solves;
         self.dive_turn = c.dive_turn;
+        self.exchange_ticks = c.exchange_ticks;
         self.processed = c.processed;
         self.polished = c.polished;
         self.local_cuts.tries = c.cut_tries;
@@ -141,6 +146,7 @@ impl Worker {
             node_iterations: 0,
             node_solves: 0,
             dive_turn: 0,
+            exchange_ticks: 0,
             processed: 0,
             polished: 0,
             root_x: Vec::new(),

@@ -67,7 +67,7 @@ impl Incumbent {
 mod finder {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    const KNOWN: [&str; 13] = [
+    const KNOWN: [&str; 14] = [
         "reduced costs",
         "crossover",
         "local branching",
@@ -75,6 +75,7 @@ mod finder {
         "rounding",
         "dive",
         "jump",
+        "exchange",
         "fixing",
         "pump",
         "RINS",
