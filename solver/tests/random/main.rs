@@ -3,6 +3,7 @@
 mod gated;
 mod known;
 mod models;
+mod switched;
 mod symmetric;
 mod truth;
 
