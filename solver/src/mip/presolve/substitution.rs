@@ -8,7 +8,7 @@ use super::{PostsolveStep, WorkingProblem};
 const LONGEST: usize = 50;
 /// Limit on the rows of the column.
 const MOST_ROWS: usize = 16;
-/// Limit on the entries that a substitution may add.
+/// Limit on the entries that the substitution of an inequality may add; of an equation, none.
 const MOST_FILL: isize = 10;
 /// Lower limits on the column's entry relative to the largest of its row, and of its column.
 const LEAST_IN_ROW: f64 = 0.01;
@@ -43,7 +43,8 @@ pub(super) fn run(w: &mut WorkingProblem) {
 fn choose(w: &WorkingProblem, at: &mut [Vec<u32>], i: usize) -> Option<Choice> {
     let largest = w.rows[i].iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
     let mut best = None;
-    let mut least = MOST_FILL + 1;
+    let is_equation = w.row_lower[i] == w.row_upper[i];
+    let mut least = if is_equation { 1 } else { MOST_FILL + 1 };
     for &(j, a) in &w.rows[i] {
         let j = j as usize;
         if w.integer[j] || w.is_needed(j) || a.abs() < LEAST_IN_ROW * largest {
