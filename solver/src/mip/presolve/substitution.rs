@@ -265,17 +265,16 @@ mod tests {
     fn an_inequality_that_some_optimum_meets_is_an_equation() {
         let mut w = waived(0.0, f64::INFINITY, false);
         run(&mut w);
-        assert_eq!((w.col_alive[1], w.row_alive[0]), (false, false));
-        // time = (paid + 9 - 9 off) / 2
-        let terms = vec![(0, 0.5), (2, -4.5)];
+        // The shorter row comes first: time = 3 share.
+        assert_eq!((w.col_alive[1], w.row_alive[1]), (false, false));
         let step = PostsolveStep::Aggregated {
             col: 1,
-            constant: 4.5,
-            terms,
+            constant: 0.0,
+            terms: vec![(3, 3.0)],
         };
         assert!(w.steps.contains(&step), "{:?}", w.steps);
-        assert_eq!(w.rows[1], [(0, 0.5), (2, -4.5), (3, -3.0)]);
-        assert_eq!(w.row_lower[1], -4.5);
+        assert_eq!(w.rows[0], [(0, 1.0), (2, -9.0), (3, -6.0)]);
+        assert_eq!(w.row_lower[0], -9.0);
     }
 
     #[test]
