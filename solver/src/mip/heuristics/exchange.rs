@@ -482,7 +482,7 @@ mod tests {
     fn walks_over_random_partitions_end_at_feasible_points_and_at_the_best() {
         let mut random = SplitMix64::new(116);
         let (mut found, mut feasible) = (0, 0);
-        for seed in 0..60 {
+        for seed in 0..120 {
             let model = random_partition(&mut random);
             let best = least(&model);
             feasible += u32::from(best.is_some());
