@@ -96,5 +96,5 @@ fn switched_stages_match_enumeration() {
         }
     }
     println!("optimal, infeasible, unbounded: {ended:?}");
-    assert!(ended[0] > 2 * ended[1], "{ended:?}");
+    assert!(ended.iter().all(|n| *n > 50), "{ended:?}");
 }
