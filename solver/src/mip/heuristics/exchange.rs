@@ -4,6 +4,7 @@
 //! column (after Umetani 2017, *Exploiting variable associations*; weights as in Thornton 2005).
 //! Around a solution it ruins a part and repairs it (Schrimpf et al. 2000).
 
+use super::violated::{Violated, penalty, violation};
 use crate::mip::problem::Problem;
 use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::random::SplitMix64;
@@ -74,15 +75,14 @@ struct ExchangeWalk<'a> {
     lower: &'a [f64],
     price: &'a [f64],
     x: Vec<bool>,
-    /// The column inside each exclusive row.
+    /// The column inside each exclusive row, or [`NOBODY`].
     owner: Vec<u32>,
     activity: Vec<f64>,
     weight: Vec<f64>,
     /// Unit of the weights, and what they have gained since they last fell.
     unit: f64,
     gained: f64,
-    violated: Vec<u32>,
-    place: Vec<u32>,
+    violated: Violated,
     objective: f64,
     random: SplitMix64,
     step: u64,
@@ -96,7 +96,7 @@ struct ExchangeWalk<'a> {
     ticks: u64,
 }
 
-const NOWHERE: u32 = u32::MAX;
+const NOBODY: u32 = u32::MAX;
 
 impl<'a> ExchangeWalk<'a> {
     /// A walk from the columns that must be inside.
@@ -118,13 +118,12 @@ impl<'a> ExchangeWalk<'a> {
             lower,
             price,
             x: vec![false; p.num_cols()],
-            owner: vec![NOWHERE; rows],
+            owner: vec![NOBODY; rows],
             activity: vec![0.0; rows],
             weight: vec![unit; rows],
             unit,
             gained: 0.0,
-            violated: Vec::new(),
-            place: vec![NOWHERE; rows],
+            violated: Violated::new(rows),
             objective: 0.0,
             random: SplitMix64::new(seed),
             step: 0,
@@ -148,29 +147,13 @@ impl<'a> ExchangeWalk<'a> {
         walk
     }
 
-    /// Violation of a row at an activity.
-    fn violation(&self, i: usize, activity: f64) -> f64 {
-        let v = (self.p.row_lower[i] - activity).max(activity - self.p.row_upper[i]);
-        if v > 1e-7 * activity.abs().max(1.0) {
-            v
-        } else {
-            0.0
-        }
+    fn row_violation(&self, i: usize, activity: f64) -> f64 {
+        violation(activity, (self.p.row_lower[i], self.p.row_upper[i]))
     }
 
     fn refresh(&mut self, i: usize) {
-        let bad = self.violation(i, self.activity[i]) > 0.0;
-        let at = self.place[i];
-        if bad && at == NOWHERE {
-            self.place[i] = self.violated.len() as u32;
-            self.violated.push(i as u32);
-        } else if !bad && at != NOWHERE {
-            self.violated.swap_remove(at as usize);
-            if let Some(&moved) = self.violated.get(at as usize) {
-                self.place[moved as usize] = at;
-            }
-            self.place[i] = NOWHERE;
-        }
+        let is_violated = self.row_violation(i, self.activity[i]) > 0.0;
+        self.violated.note(i, is_violated);
     }
 
     fn set(&mut self, j: usize, inside: bool) {
@@ -180,7 +163,7 @@ impl<'a> ExchangeWalk<'a> {
         for (i, a) in self.p.cols.iter(j) {
             self.activity[i] += a * d;
             if self.exclusive[i] {
-                self.owner[i] = if inside { j as u32 } else { NOWHERE };
+                self.owner[i] = if inside { j as u32 } else { NOBODY };
             }
             self.refresh(i);
         }
@@ -194,7 +177,7 @@ impl<'a> ExchangeWalk<'a> {
         if !self.x[j] {
             for (i, _) in self.p.cols.iter(j) {
                 let k = self.owner[i];
-                if k != NOWHERE && !self.out.contains(&k) {
+                if k != NOBODY && !self.out.contains(&k) {
                     if self.lower[k as usize] > 0.5 || self.taboo[k as usize] > self.step {
                         return None;
                     }
@@ -208,17 +191,10 @@ impl<'a> ExchangeWalk<'a> {
         }
         for at in 0..self.rows.len() {
             let i = self.rows[at] as usize;
-            let now = self.violation(i, self.activity[i]);
-            let after = self.violation(i, self.activity[i] + self.moved[i]);
+            let now = self.row_violation(i, self.activity[i]);
+            let after = self.row_violation(i, self.activity[i] + self.moved[i]);
             let unit = self.moved[i].abs().max(1e-9);
-            let cost = |v: f64| {
-                if v > 0.0 {
-                    1.0 + (v / unit).min(10.0)
-                } else {
-                    0.0
-                }
-            };
-            change += self.weight[i] * 0.5 * (cost(after) - cost(now));
+            change += self.weight[i] * 0.5 * (penalty(after, unit) - penalty(now, unit));
             self.moved[i] = 0.0;
         }
         self.ticks += self.rows.len() as u64;
@@ -272,11 +248,12 @@ impl<'a> ExchangeWalk<'a> {
 
     /// Adds weight to the violated rows.
     fn add_weight(&mut self) {
-        for &i in &self.violated {
+        let violated = self.violated.rows();
+        for &i in violated {
             self.weight[i as usize] += self.unit;
         }
-        self.ticks += self.violated.len() as u64;
-        self.gained += self.violated.len() as f64 * self.unit;
+        self.ticks += violated.len() as u64;
+        self.gained += violated.len() as f64 * self.unit;
         if self.gained > MOST_WEIGHT * self.unit * self.weight.len() as f64 {
             for w in &mut self.weight {
                 *w = (*w * KEPT_WEIGHT).max(0.1 * self.unit);
@@ -342,12 +319,12 @@ impl<'a> ExchangeWalk<'a> {
     ) -> bool {
         let mut since = 0;
         while self.ticks < last_tick {
-            if self.violated.is_empty() {
+            if self.violated.rows().is_empty() {
                 if self.objective + self.p.offset < cutoff {
                     return true;
                 }
                 self.ruin();
-                if self.violated.is_empty() {
+                if self.violated.rows().is_empty() {
                     return false;
                 }
             }
@@ -364,7 +341,7 @@ impl<'a> ExchangeWalk<'a> {
                 self.ruin();
                 continue;
             }
-            let i = self.violated[self.random.below(self.violated.len())] as usize;
+            let i = self.violated.draw(&mut self.random);
             if self.choice[i].is_empty() {
                 return false;
             }

@@ -4,6 +4,7 @@
 //! Once all rows hold, a better objective becomes one more row (after Lin, Zou & Cai 2024,
 //! *Local-MIP*).
 
+use super::violated::{Violated, penalty, violation};
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Attempt, RoundShared, Worker};
 use remat_lp::random::SplitMix64;
@@ -23,9 +24,7 @@ struct JumpWalk<'a> {
     /// Activities of the rows, then of the objective.
     activity: Vec<f64>,
     weight: Vec<f64>,
-    /// Violated rows, and the position of each row among them.
-    violated: Vec<u32>,
-    place: Vec<u32>,
+    violated: Violated,
     /// The row of the objective: columns and costs, its right side, and the last decrease of that.
     priced: (Vec<u32>, Vec<f64>),
     most: f64,
@@ -35,12 +34,6 @@ struct JumpWalk<'a> {
     step: u64,
     taboo: Vec<u64>,
     ticks: u64,
-}
-
-const NOWHERE: u32 = u32::MAX;
-
-fn violation(a: f64, l: f64, u: f64) -> f64 {
-    (l - a).max(a - u).max(0.0)
 }
 
 impl<'a> JumpWalk<'a> {
@@ -58,8 +51,7 @@ impl<'a> JumpWalk<'a> {
             x,
             activity: vec![0.0; rows + 1],
             weight: vec![1.0; rows + 1],
-            violated: Vec::new(),
-            place: vec![NOWHERE; rows + 1],
+            violated: Violated::new(rows + 1),
             priced: (priced, costs),
             most: f64::INFINITY,
             gain: f64::INFINITY,
@@ -98,13 +90,7 @@ impl<'a> JumpWalk<'a> {
     }
 
     fn row_violation(&self, i: usize, activity: f64) -> f64 {
-        let (l, u) = self.sides(i);
-        let v = violation(activity, l, u);
-        if v <= 1e-7 * activity.abs().max(1.0) {
-            0.0
-        } else {
-            v
-        }
+        violation(activity, self.sides(i))
     }
 
     /// Requires a better objective than the present one.
@@ -118,35 +104,18 @@ impl<'a> JumpWalk<'a> {
     }
 
     fn refresh(&mut self, i: usize) {
-        let bad = self.row_violation(i, self.activity[i]) > 0.0;
-        let at = self.place[i];
-        if bad && at == NOWHERE {
-            self.place[i] = self.violated.len() as u32;
-            self.violated.push(i as u32);
-        } else if !bad && at != NOWHERE {
-            self.violated.swap_remove(at as usize);
-            if let Some(&moved) = self.violated.get(at as usize) {
-                self.place[moved as usize] = at;
-            }
-            self.place[i] = NOWHERE;
-        }
+        let is_violated = self.row_violation(i, self.activity[i]) > 0.0;
+        self.violated.note(i, is_violated);
     }
 
     /// Change of the weighted violation if a column takes a value.
     fn change(&mut self, j: usize, value: f64) -> f64 {
         let d = value - self.x[j];
-        // A row counts mainly by whether it is violated, and a little by how much.
         let change = |i: usize, a: f64, unit: f64| {
-            let cost = |v: f64| {
-                if v > 0.0 {
-                    1.0 + (v / unit).min(10.0)
-                } else {
-                    0.0
-                }
-            };
             let now = self.activity[i];
             let after = self.row_violation(i, now + a * d);
-            self.weight[i] * (cost(after) - cost(self.row_violation(i, now)))
+            let before = self.row_violation(i, now);
+            self.weight[i] * (penalty(after, unit) - penalty(before, unit))
         };
         let rows: f64 = (self.p.cols.iter(j))
             .map(|(i, a)| change(i, a, a.abs()))
@@ -192,7 +161,7 @@ impl<'a> JumpWalk<'a> {
     /// Walks until all rows hold, at most to tick `last_tick`. Then requires a better objective.
     fn next_point(&mut self, last_tick: u64, stopped: impl Fn() -> bool) -> Option<Vec<f64>> {
         while self.ticks < last_tick {
-            if self.violated.is_empty() {
+            if self.violated.rows().is_empty() {
                 self.ticks += self.x.len() as u64;
                 let x = self.x.clone();
                 self.ask_for_more();
@@ -202,7 +171,7 @@ impl<'a> JumpWalk<'a> {
             if self.step.is_multiple_of(1000) && stopped() {
                 break;
             }
-            let i = self.violated[self.random.below(self.violated.len())] as usize;
+            let i = self.violated.draw(&mut self.random);
             if self.row(i).0.is_empty() {
                 break;
             }
@@ -235,10 +204,11 @@ impl<'a> JumpWalk<'a> {
         match best {
             Some((change, j, v)) if change < 0.0 || self.random.below(100) < 2 => self.go(j, v),
             other => {
-                for k in 0..self.violated.len() {
-                    self.weight[self.violated[k] as usize] += 1.0;
-                }
-                self.ticks += self.violated.len() as u64;
+                let violated = self.violated.rows();
+                violated
+                    .iter()
+                    .for_each(|i| self.weight[*i as usize] += 1.0);
+                self.ticks += violated.len() as u64;
                 if let (Some((_, j, v)), true) = (other, self.random.below(10) == 0) {
                     self.go(j, v);
                 }

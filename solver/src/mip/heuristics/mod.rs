@@ -9,3 +9,4 @@ mod paths;
 mod pump;
 mod rounding;
 mod starts;
+mod violated;
