@@ -26,6 +26,12 @@ pub(super) struct RoundKnowledge {
 }
 
 impl RoundKnowledge {
+    /// Returns whether a bound proves the best order best, or settles the budget.
+    pub fn is_settled_by(&self, bound: u64) -> bool {
+        let settled = |budget| self.peak <= budget || bound > budget;
+        self.peak <= bound || self.budget.is_some_and(settled)
+    }
+
     /// The highest level at which an order would be news: below the best, and at most the budget
     /// while no order is within it.
     pub fn cap(&self) -> u64 {

@@ -13,7 +13,7 @@
 //! | `greedy` | [`Rule`]: the orders that frameworks use |
 //! | `side`, `reach`, `bits` | the problem read from either end; transitive precedence |
 //! | `bounds`, `cut`, `valley` | forced lives, node cuts, least memory between two sets |
-//! | `precedence` | bounds by the precedence that a level implies |
+//! | `precedence`, `refutations` | bounds by the precedence that a level implies |
 //! | `lazy`, `block` | operators that can wait, and the operators that wait for them |
 //! | `level`, `states` | the level search |
 //! | `ends`, `lanes`, `windows`, `beam` | searches from both ends and of parts, side by side |
@@ -37,6 +37,7 @@ mod outcome;
 mod precedence;
 mod proof;
 mod reach;
+mod refutations;
 mod search;
 mod settings;
 mod side;

@@ -46,6 +46,8 @@ pub(super) struct Refutation<'a> {
     ends: &'a Ends,
     reach: Reach,
     valley: Valley,
+    /// All operators.
+    goal: Vec<u64>,
     level: u64,
     /// Pairs that were added since the side was built.
     new: Vec<[u32; 2]>,
@@ -60,6 +62,7 @@ impl<'a> Refutation<'a> {
     pub fn of(ends: &'a Ends, level: u64) -> Self {
         Refutation {
             valley: Valley::new(ends.forward.len, ends.forward.bytes.len()),
+            goal: bits::full(ends.forward.len),
             ends,
             reach: ends.reach.clone(),
             level,
@@ -102,7 +105,7 @@ impl<'a> Refutation<'a> {
                 side = side.with_precedence(&new);
                 // Operators with new precedence have fewer sets left, perhaps none.
                 for u in new.into_iter().flatten().filter(|u| *u != v) {
-                    if self.is_nowhere(&side, u, record) {
+                    if self.first(&mut SideRun::new(&side), u, record).is_none() {
                         return Some(self.least);
                     }
                 }
@@ -116,34 +119,35 @@ impl<'a> Refutation<'a> {
     /// Finds the operators that run ahead of `v` or behind it; true if `v` can run nowhere.
     fn look_at(&mut self, side: &Side, v: u32, record: &mut Recorder<'_>) -> bool {
         let mut run = SideRun::new(side);
-        let first = self.cut(&mut run, v, None);
-        if first.bytes > self.level {
-            self.claim(Claim::Nowhere { v }, side, &first, record);
+        let Some(first) = self.first(&mut run, v, record) else {
             return true;
-        }
+        };
         let forward = Direction::Forward;
         for held in [true, false] {
-            // Operators without a witness that they may run ahead, or behind.
             let Around { ahead, behind } = self.reach.around(forward, v);
             let free = |u: &u32| *u != v && !bits::has(ahead, *u) && !bits::has(behind, *u);
-            let mut open: Vec<u32> = side.topological.iter().copied().filter(free).collect();
+            let free: Vec<u32> = side.topological.iter().copied().filter(free).collect();
+            // Operators without a witness that they may run ahead, or behind.
+            let mut open = bits::empty(side.len);
+            free.iter().for_each(|u| bits::insert(&mut open, *u));
             witness(&first, held, &mut open);
-            let mut parts = vec![open.clone()];
+            let mut parts = vec![free];
             while let Some(mut part) = parts.pop() {
-                part.retain(|u| open.contains(u));
+                part.retain(|u| bits::has(&open, *u));
                 if part.is_empty() {
                     continue;
                 }
                 let cut = self.cut(&mut run, v, Some((&part, held)));
                 if cut.bytes <= self.level {
                     witness(&cut, held, &mut open);
-                    open.retain(|u| !part.contains(u));
+                    part.iter().for_each(|u| bits::remove(&mut open, *u));
                 } else if let [u] = part[..] {
                     let (claim, settled) = match held {
                         true => (Claim::Behind { v, u }, self.reach.behind(forward, u)),
                         false => (Claim::Ahead { v, u }, self.reach.ahead(forward, u)),
                     };
-                    open.retain(|w| *w != u && !bits::has(settled, *w));
+                    bits::remove(&mut open, u);
+                    open.iter_mut().zip(settled).for_each(|(o, s)| *o &= !s);
                     self.claim(claim, side, &cut, record);
                 } else {
                     // What cannot run ahead takes those behind it along, and the other way round.
@@ -158,14 +162,19 @@ impl<'a> Refutation<'a> {
         false
     }
 
-    /// Returns whether `v` can run nowhere within the level.
-    fn is_nowhere(&mut self, side: &Side, v: u32, record: &mut Recorder<'_>) -> bool {
-        let cut = self.cut(&mut SideRun::new(side), v, None);
-        let is_nowhere = cut.bytes > self.level;
-        if is_nowhere {
-            self.claim(Claim::Nowhere { v }, side, &cut, record);
+    /// The cut at an operator. `None`, with a claim, if it can run nowhere within the level.
+    fn first(
+        &mut self,
+        run: &mut SideRun<'_>,
+        v: u32,
+        record: &mut Recorder<'_>,
+    ) -> Option<NodeCut> {
+        let cut = self.cut(run, v, None);
+        if cut.bytes <= self.level {
+            return Some(cut);
         }
-        is_nowhere
+        self.claim(Claim::Nowhere { v }, run.side, &cut, record);
+        None
     }
 
     /// The cut at an operator, over sets that hold all of others, or that lack them.
@@ -188,8 +197,7 @@ impl<'a> Refutation<'a> {
             ahead: &ahead,
             behind: &behind,
         };
-        let goal = bits::full(run.side.len);
-        node_cut(run, &mut self.valley, around, &goal, v)
+        node_cut(run, &mut self.valley, around, &self.goal, v)
     }
 
     fn claim(&mut self, claim: Claim, side: &Side, cut: &NodeCut, record: &mut Recorder<'_>) {
@@ -206,8 +214,12 @@ impl<'a> Refutation<'a> {
 }
 
 /// Takes out the operators that the set of a cut holds, or those that it lacks.
-fn witness(cut: &NodeCut, held: bool, open: &mut Vec<u32>) {
-    let mut executed: Vec<u32> = cut.least.executed().collect();
-    executed.sort_unstable();
-    open.retain(|u| executed.binary_search(u).is_ok() != held);
+fn witness(cut: &NodeCut, held: bool, open: &mut [u64]) {
+    let mut executed = vec![0; open.len()];
+    cut.least
+        .executed()
+        .for_each(|v| bits::insert(&mut executed, v));
+    open.iter_mut().zip(executed).for_each(|(open, executed)| {
+        *open &= if held { !executed } else { executed };
+    });
 }

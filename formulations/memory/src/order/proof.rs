@@ -92,13 +92,16 @@ impl OrderSearch<'_> {
         }))
     }
 
+    /// Whether the time of a proof that begins now is over.
+    fn clock(&self) -> impl Fn() -> bool + Sync {
+        let (_, _, settings, listener) = self.parts();
+        let (begun, limit) = (Instant::now(), settings.time_limit);
+        move || listener.is_interrupted() || limit.is_some_and(|limit| begun.elapsed() >= limit)
+    }
+
     /// Refutes the level below the bound again, and writes each claim with its flow.
     fn prove_precedence(&self, problem: &OrderProblem, bound: u64, text: &mut String) -> bool {
-        let (_, _, settings, listener) = self.parts();
-        let begun = Instant::now();
-        let limit = settings.time_limit;
-        let is_over =
-            || listener.is_interrupted() || limit.is_some_and(|limit| begun.elapsed() >= limit);
+        let is_over = self.clock();
         let ends = Ends::of(problem);
         let effort = Effort {
             cuts: usize::MAX,
@@ -125,11 +128,8 @@ impl OrderSearch<'_> {
         outcome: &OrderOutcome,
         text: &mut String,
     ) -> bool {
-        let (_, _, settings, listener) = self.parts();
-        let begun = Instant::now();
-        let limit = settings.time_limit;
-        let is_over =
-            || listener.is_interrupted() || limit.is_some_and(|limit| begun.elapsed() >= limit);
+        let (_, _, settings, _) = self.parts();
+        let is_over = self.clock();
         let bound = outcome.bound_bytes;
         let ends = Ends::of(problem);
         let caught = ends.caught(bound - 1);

@@ -1,11 +1,11 @@
 //! The entry point: from a graph to an order and a proven bound.
 
-use super::bounds::{Needs, forced_lives, largest_cut, node_cuts, working_sets};
+use super::bounds::{Needs, forced_lives, largest_cut, working_sets};
 use super::ends::Ends;
 use super::greedy::{self, Rule};
 use super::lanes::{self, OrderLane, RoundKnowledge};
 use super::outcome::{BoundKind, FoundBy, OrderOutcome};
-use super::precedence::{Effort, Refutation};
+use super::refutations::Refutations;
 use super::settings::OrderSettings;
 use super::side::{Side, SideRun};
 use remat_instances::order::{
@@ -13,14 +13,6 @@ use remat_instances::order::{
 };
 use remat_search::{Listener, Progress, Status};
 use std::time::{Duration, Instant};
-
-/// Cuts of the first attempt to refute levels, for each operator of the graph. An attempt that needs
-/// more doubles those of the next.
-const REFUTATION_CUTS: usize = 8;
-/// A level is given up after so many operators in a row that imply nothing.
-const IDLE_OPERATORS: usize = 32;
-/// Later attempts have one cut for so many sets that the searches visit.
-const STATES_PER_CUT: u64 = 4;
 
 /// Reason why a search has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -128,8 +120,6 @@ struct Ladder<'a> {
     upper: Vec<u64>,
     states: u64,
     cuts: usize,
-    /// Cuts that refuted levels, or did not.
-    refutations: usize,
 }
 
 impl<'a> Ladder<'a> {
@@ -148,7 +138,6 @@ impl<'a> Ladder<'a> {
             upper: vec![u64::MAX; problem.len()],
             states: 0,
             cuts: 0,
-            refutations: 0,
         }
     }
 
@@ -231,31 +220,6 @@ impl<'a> Ladder<'a> {
         self.tell();
     }
 
-    /// Tries to refute the level below the best order, then the level of the bound, again with each
-    /// bound that follows. Returns whether cuts were left.
-    fn refute(&mut self, ends: &Ends, needs: &Needs, cuts: usize) -> bool {
-        let end = self.refutations + cuts;
-        let (mut level, mut is_last) = (self.known.cap(), false);
-        while self.refutations < end && !self.is_done() && !self.is_over() {
-            let effort = Effort {
-                cuts: end - self.refutations,
-                idle: IDLE_OPERATORS,
-                is_over: &|| self.is_over(),
-            };
-            let mut refutation = Refutation::of(ends, level);
-            let bound = refutation.run(needs, &effort, &mut |_, _, _| {});
-            self.refutations += refutation.cuts;
-            match bound {
-                Some(bound) => self.raise(bound, BoundKind::Precedence),
-                None if is_last => break,
-                None => is_last = true,
-            }
-            level = self.known.bound;
-        }
-        self.tell();
-        self.refutations < end
-    }
-
     fn search_levels(&mut self, ends: &Ends) {
         let settings = &self.search.settings;
         let tuning = &settings.tuning;
@@ -263,19 +227,13 @@ impl<'a> Ladder<'a> {
         let mut states = tuning.first_states;
         // A search that never goes back visits less than one set for each operator.
         let mut alone = 2 * self.upper.len() as u64;
-        let mut needs = None;
-        let (mut tried, mut cuts) = (None, REFUTATION_CUTS * self.upper.len());
+        let mut refutations = Refutations::new(ends);
         while !self.is_done() && !self.is_over() {
-            let now = Some((self.known.bound, self.known.peak));
-            let earned = self.refutations + if tried.is_none() { 0 } else { cuts };
-            let is_due = alone == 0 && earned as u64 <= self.states / STATES_PER_CUT;
-            if is_due && std::mem::replace(&mut tried, now) != now {
-                let needs = needs.get_or_insert_with(|| {
-                    node_cuts(&ends.forward, &ends.reach, &|| self.is_over())
-                });
-                if !self.refute(ends, needs, cuts) {
-                    (tried, cuts) = (Some((0, 0)), 2 * cuts);
-                }
+            if alone == 0 && refutations.is_due(&self.known, self.states) {
+                let (bound, cuts) = refutations.attempt(&self.known, &|| self.is_over());
+                self.cuts += cuts;
+                self.raise(bound, BoundKind::Precedence);
+                self.tell();
                 continue;
             }
             let open = lanes.iter_mut().filter(|lane| lane.is_open());
@@ -313,9 +271,7 @@ impl<'a> Ladder<'a> {
 
     /// Returns whether the best order is proven best, or the budget is settled.
     fn is_done(&self) -> bool {
-        let (peak, bound) = (self.known.peak, self.known.bound);
-        let settled = |budget| peak <= budget || bound > budget;
-        peak <= bound || self.known.budget.is_some_and(settled)
+        self.known.is_settled_by(self.known.bound)
     }
 
     fn is_over(&self) -> bool {
@@ -350,7 +306,7 @@ impl<'a> Ladder<'a> {
             bound_by: self.bound_by,
             found_by: self.found_by,
             states: self.states,
-            cuts: self.cuts + self.refutations,
+            cuts: self.cuts,
             seconds: self.begun.elapsed().as_secs_f64(),
         })
     }
