@@ -35,6 +35,7 @@ mod offload_monet;
 mod offload_nodes;
 mod offload_trips;
 mod olla;
+mod order_documents;
 mod orders;
 mod place;
 mod plain;
