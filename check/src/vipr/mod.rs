@@ -4,6 +4,7 @@
 //! files.
 
 pub mod check;
+mod curved;
 pub mod model;
 mod mps;
 pub mod parse;

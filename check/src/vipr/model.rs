@@ -1,12 +1,15 @@
 //! The model that a certificate is for. It is read here independently, and compared constraint by
 //! constraint.
 
+use super::curved::Blocks;
 use super::{Certificate, Form, ViprSense};
 use dashu_ratio::RBig;
+use num_traits::Signed;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A side of a row or column, ready to be compared.
-type SideKey = (ViprSense, RBig, Form);
+pub(super) type SideKey = (ViprSense, RBig, Form);
 
 /// A model in MPS format (free format: names without white space).
 #[derive(Debug, Default)]
@@ -15,6 +18,8 @@ pub struct MpsModel {
     pub(super) integer: Vec<bool>,
     pub(super) maximise: bool,
     pub(super) objective: Form,
+    /// Entries of the symmetric matrix of a quadratic objective `c x + 1/2 x'Qx`.
+    pub(super) products: BTreeMap<(usize, usize), RBig>,
     /// Sides of rows and columns, with the name of the row or column.
     pub(super) sides: Vec<(SideKey, Rc<str>)>,
 }
@@ -47,10 +52,15 @@ impl MpsModel {
     /// # Errors
     /// A description of the first difference.
     pub fn compare(&self, c: &Certificate) -> Result<(), String> {
-        if self.names.len() != c.names.len() {
+        let blocks = Blocks::of(self)?;
+        if blocks.all_columns() != c.names.len() {
             let (a, b) = (c.names.len(), self.names.len());
+            let above = match blocks.all_columns() - b {
+                0 => String::new(),
+                above => format!(" and {above} above parts of its quadratic objective"),
+            };
             return Err(format!(
-                "the columns differ: the certificate has {a}, the model {b}"
+                "the columns differ: the certificate has {a}, the model {b}{above}"
             ));
         }
         let pairs = c.names.iter().zip(&self.names).enumerate();
@@ -66,7 +76,14 @@ impl MpsModel {
                 ));
             }
         }
-        if self.maximise != c.maximise || self.objective != *c.objective {
+        if let Some(j) = (c.integer.iter()).find(|j| **j >= self.names.len()) {
+            return Err(format!(
+                "{} is integer in the certificate only",
+                c.names[*j]
+            ));
+        }
+        let objective = blocks.objective(self);
+        if self.maximise != c.maximise || objective != *c.objective {
             let show = |maximise: bool, form: &Form| {
                 let sense = if maximise { "maximise" } else { "minimise" };
                 format!("{sense} {}", self.terms(form))
@@ -74,13 +91,24 @@ impl MpsModel {
             return Err(format!(
                 "the objectives differ: certificate {}, model {}",
                 show(c.maximise, &c.objective),
-                show(self.maximise, &self.objective)
+                show(self.maximise, &objective)
             ));
         }
-        let mut stated: Vec<SideKey> = (c.constraints.iter())
-            .map(|r| (r.sense, r.side.clone(), (*r.form).clone()))
-            .collect();
+        blocks.check_solutions(c)?;
+        let mut stated: Vec<SideKey> = Vec::new();
+        for (i, r) in c.constraints.iter().enumerate() {
+            let key = (r.sense, r.side.clone(), (*r.form).clone());
+            let is_tangent = blocks.check(self, &key);
+            if !is_tangent.map_err(|e| format!("constraint {i}, {}: {e}", self.side(&key)))? {
+                stated.push(key);
+            }
+        }
         stated.sort();
+        self.compare_sides(&stated)
+    }
+
+    /// Compares the sides of rows and columns with those of a certificate, both in order.
+    fn compare_sides(&self, stated: &[SideKey]) -> Result<(), String> {
         // Both are in order: the smaller one is missing on the other side.
         let (mut theirs, mut ours) = (stated.iter().peekable(), self.sides.iter().peekable());
         let (mut extra, mut missing) = (None, None);
@@ -116,6 +144,18 @@ impl MpsModel {
                 ))
             }
         }
+    }
+
+    /// A number that a column does not exceed in absolute value; `None` without bounds.
+    pub(super) fn size(&self, col: usize) -> Option<RBig> {
+        let own = |form: &Form| matches!(&form[..], [(j, a)] if *j == col && *a == RBig::ONE);
+        let sides = || self.sides.iter().map(|(key, _)| key);
+        // Any lower side counts with any upper side.
+        let least = |other: ViprSense| {
+            let sides = sides().filter(|(sense, _, form)| *sense != other && own(form));
+            sides.map(|(_, side, _)| side.clone().abs()).min()
+        };
+        Some(least(ViprSense::AtMost)?.max(least(ViprSense::AtLeast)?))
     }
 
     /// A side in readable notation.

@@ -114,6 +114,7 @@ impl MpsReader {
             "COLUMNS" if w.len() == 3 || w.len() == 5 => return self.read_column(w),
             "RHS" | "RANGES" if w.len() >= 2 => return self.read_sides(w),
             "BOUNDS" => return self.read_bound(w),
+            "QUADOBJ" | "QMATRIX" if w.len() == 3 => return self.read_product(w),
             _ => return self.fail("not expected here"),
         }
         Ok(())
@@ -233,6 +234,21 @@ impl MpsReader {
         if kind == "BV" || kind == "UI" || kind == "LI" {
             self.model.integer[j] = true;
         }
+        Ok(())
+    }
+
+    /// Reads an entry of the matrix of a quadratic objective. QUADOBJ has one triangle, QMATRIX the
+    /// whole matrix.
+    fn read_product(&mut self, w: &[&str]) -> Result<(), String> {
+        let (Some(&a), Some(&b)) = (self.col_of.get(w[0]), self.col_of.get(w[1])) else {
+            return self.fail("a column that does not exist");
+        };
+        let mut half = number(w[2])?;
+        if self.section == "QMATRIX" || a == b {
+            half = half / RBig::from(2);
+        }
+        *self.model.products.entry((a, b)).or_default() += &half;
+        *self.model.products.entry((b, a)).or_default() += half;
         Ok(())
     }
 

@@ -63,36 +63,25 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     }
     let certificate = parse::parse(&text).map_err(|e| refuse(&arguments.certificate, e))?;
     if let Some(path) = &arguments.model {
-        // The checker has its own reader for MPS, but not for LP files.
-        let given = ModelText::read(path)?;
-        let file = given.parse_all()?;
-        let text = if !given.is_lp && file.specials.is_empty() {
-            given.text
-        } else {
-            if let Some(rounded) = file.model.rounded() {
-                return Err(Failure::Open {
-                    file: files::input_name(path),
-                    problem: rounded.to_string(),
-                    remedy: Some(
-                        "give the model as rows in an MPS file: the checker reads it".into(),
-                    ),
-                });
+        let mut differences = Vec::new();
+        let mut is_same = false;
+        for text in model_texts(path)? {
+            let model = MpsModel::parse(&text).map_err(|e| Failure::Usage {
+                problem: format!("{}: {e}", files::input_name(path)),
+                remedy: "give the model as an MPS file with names without blanks, or as an LP file"
+                    .into(),
+            })?;
+            let compared = model.compare(&certificate);
+            is_same = compared.is_ok();
+            differences.extend(compared.err());
+            if is_same {
+                break;
             }
-            match file.specials.is_empty() {
-                true => mps::to_string(&file.model),
-                // The certificate is about the rows and columns that replace ordered sets and
-                // implications.
-                false => mps::to_string(mip::compiled(&file)?.as_ref()),
-            }
-        };
-        let model = MpsModel::parse(&text).map_err(|e| Failure::Usage {
-            problem: format!("{}: {e}", files::input_name(path)),
-            remedy: "give the model as an MPS file with names without blanks, or as an LP file"
-                .into(),
-        })?;
-        model
-            .compare(&certificate)
-            .map_err(|e| refuse(&arguments.certificate, e))?;
+        }
+        if !is_same {
+            let first = differences.into_iter().next().unwrap_or_default();
+            return Err(refuse(&arguments.certificate, first));
+        }
     }
     let counts = check::check(&certificate).map_err(|e| refuse(&arguments.certificate, e))?;
     let number = |v: &Option<RBig>| v.as_ref().map(|v| v.to_f64().value());
@@ -135,6 +124,40 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         )
     })?;
     Ok(Exit::Done)
+}
+
+/// The MPS texts of the models that a certificate of this file may be about.
+fn model_texts(path: &Path) -> Result<Vec<String>, Failure> {
+    // The checker has its own reader for MPS, but not for LP files.
+    let given = ModelText::read(path)?;
+    let file = given.parse_all()?;
+    if !given.is_lp && file.specials.is_empty() {
+        return Ok(vec![given.text]);
+    }
+    let rounded = file.model.rounded();
+    let refused = |problem: String| Failure::Open {
+        file: files::input_name(path),
+        problem,
+        remedy: Some("give the model as rows in an MPS file: the checker reads it".into()),
+    };
+    if let Some(rounded) = rounded.filter(|_| given.is_lp || !file.specials.are_only_quadratic()) {
+        return Err(refused(rounded.to_string()));
+    }
+    if file.specials.is_empty() {
+        return Ok(vec![mps::to_string(&file.model)]);
+    }
+    // The certificate is about the rows and columns that replace ordered sets and implications.
+    let mut texts = Vec::new();
+    for model in mip::certified(&file)? {
+        let is_as_given = !given.is_lp
+            && file.specials.are_only_quadratic()
+            && model.specials.quadratic.is_some();
+        texts.push(match is_as_given {
+            true => given.text.clone(),
+            false => mps::to_string_all(&model).map_err(|e| refused(e.to_string()))?,
+        });
+    }
+    Ok(texts)
 }
 
 /// The object of `remat-bb check-certificate --json`, for a proof of `order` or `place`.

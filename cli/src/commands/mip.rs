@@ -17,7 +17,7 @@ use crate::{interrupt, log};
 use exact::ExactJson;
 pub(super) use object::MipJson;
 use object::Recognised;
-pub(super) use program::compiled;
+pub(super) use program::certified;
 use remat_instances::nearest::nearest;
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;

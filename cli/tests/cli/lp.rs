@@ -166,13 +166,28 @@ fn integers_with_a_quadratic_objective_are_kept_whole() {
         (result["bound"].as_f64().unwrap() + 7.5).abs() < 1e-5,
         "{result}"
     );
-    let more = ["--certificate", "whole.vipr"];
+    // A column without bounds has no linear form of its products: the certificate states tangents.
     let real = SQUARE.replace("End", "General\n x\nEnd");
-    let output = run("mip", &folder, "mixed.lp", &real, &more);
+    let proof = folder.path().join("mixed.vipr");
+    let proof = proof.to_str().unwrap();
+    let output = run("mip", &folder, "mixed.lp", &real, &["--certificate", proof]);
+    assert_eq!(output.status.code(), Some(0));
+    let checked = |model: &str| {
+        let path = folder.path().join("checked.lp");
+        std::fs::write(&path, model).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_remat-bb"))
+            .args(["check-certificate", proof])
+            .arg(path)
+            .output()
+            .unwrap()
+    };
+    assert_eq!(checked(&real).status.code(), Some(0));
+    let output = checked(&real.replace("x ^ 2 -", "0.6 x ^ 2 -"));
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        text.contains("quadratic objective has no certificate"),
-        "{text}"
-    );
+    assert!(text.contains("need not satisfy"), "{text}");
+    let output = run("mip", &folder, "mixed.lp", &real, &["--exact"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("quadratic objective has no exact"), "{text}");
 }

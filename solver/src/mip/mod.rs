@@ -56,6 +56,7 @@ mod watch;
 mod worker;
 
 pub use branching::split::{IntegerExpressions, OrderedGroups};
+pub use certificate::{StatedRow, StatedRows};
 pub use check::{Refusal, check_point};
 pub use control::{Checkpoint, Control, NodeChange, NodeEvent, Observer, Progress};
 pub use extend::{

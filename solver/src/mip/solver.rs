@@ -1,5 +1,6 @@
 //! A model with its settings and extensions, about to be solved.
 
+use crate::mip::certificate::StatedRows;
 use crate::mip::control::Control;
 use crate::mip::extend::{
     BranchingRule, Extensions, Heuristic, NodeSelector, PresolveStep, Propagator, Separator,
@@ -86,6 +87,13 @@ impl Solver {
     /// wanted.
     pub fn with_presolve_step(mut self, step: Arc<dyn PresolveStep>) -> Self {
         self.extensions.steps.push(step);
+        self
+    }
+
+    /// Lets a certificate state rows beside the model's. They must imply the rows of lazy
+    /// separators; the certificate then shows what these rows and the model imply.
+    pub fn with_stated_rows(mut self, rows: Arc<dyn StatedRows>) -> Self {
+        self.extensions.stated = Some(rows);
         self
     }
 

@@ -45,6 +45,7 @@ mod poet;
 mod published_instances;
 mod published_programs;
 mod published_schedules;
+mod quadratic_proofs;
 mod recognise;
 mod recognise_monet;
 mod reorder;

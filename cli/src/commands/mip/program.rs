@@ -2,9 +2,8 @@
 
 use crate::arguments::MipArguments;
 use crate::failure::Failure;
-use remat_lp::{Model, ModelFile};
+use remat_lp::ModelFile;
 use remat_models::program::{Program, ProgramError};
-use std::sync::Arc;
 
 /// The program of a file with ordered sets, implications, semi-continuous columns or a quadratic
 /// objective; `None` for a linear model.
@@ -23,10 +22,22 @@ pub(super) fn of(file: &ModelFile, arguments: &MipArguments) -> Result<Option<Pr
     Program::of_file(file).map(Some).map_err(failed)
 }
 
-/// The linear model of a file's certificates.
-pub fn compiled(file: &ModelFile) -> Result<Arc<Model>, Failure> {
-    let compiled = Program::of_file(file).and_then(|program| program.compile());
-    Ok(compiled.map_err(failed)?.model)
+/// The models that a file's certificates may be about, each with a quadratic objective or without:
+/// that of a certificate alone, then that of one beside an exact answer.
+pub fn certified(file: &ModelFile) -> Result<Vec<ModelFile>, Failure> {
+    let program = Program::of_file(file).map_err(failed)?;
+    let curved = program.compile_curved().map_err(failed)?;
+    let mut models = Vec::new();
+    if let Some(quadratic) = &curved.quadratic {
+        let mut with_products = ModelFile::from((*curved.model).clone());
+        with_products.specials.quadratic = Some((**quadratic).clone());
+        models.push(with_products);
+    }
+    // Some quadratic objectives have no linear form.
+    if let Ok(linear) = program.compile() {
+        models.push(ModelFile::from((*linear.model).clone()));
+    }
+    Ok(models)
 }
 
 /// A failure of a program, with its remedy.

@@ -54,6 +54,18 @@ impl Program {
         }
     }
 
+    /// As [`Program::compile`], with a convex quadratic part of the objective in its own form.
+    ///
+    /// # Errors
+    /// As [`Program::compile`], and [`ProgramError::NotConvex`].
+    pub fn compile_curved(&self) -> Result<Compiled, ProgramError> {
+        let lowered = lower::lower_curved(self)?;
+        match lowered.open.first() {
+            Some(open) => Err(open.missing.clone()),
+            None => self.compiled(lowered),
+        }
+    }
+
     /// A linear model that has every point of the program, and more if a part has no exact linear
     /// form. Products of the objective are left out.
     ///

@@ -17,8 +17,8 @@ const BRANCHING: &str = "branching on rows";
 const BARRIER: &str = "barrier";
 
 /// Solves a program as [`solve_integer`] does a model: starts and solutions are over the program's
-/// columns, in order. Certificates, exact answers and state files refer to the linear model of
-/// [`Program::compile`].
+/// columns, in order. Exact answers and state files refer to the linear model of
+/// [`Program::compile`], certificates without them to [`Program::compile_curved`].
 ///
 /// ```
 /// use remat_models::program::{Program, solve_whole};
@@ -39,13 +39,11 @@ pub fn solve_whole(
     settings: &ModelSettings,
     control: Control,
 ) -> Result<(SolveResult, Option<RecognisedAs>), ProgramError> {
-    let is_of_model = control.certificate.is_some()
-        || control.checkpoint.is_some()
-        || control.resume.is_some()
-        || settings.mip.exact;
+    let is_linear = control.checkpoint.is_some() || control.resume.is_some() || settings.mip.exact;
+    let is_of_model = control.certificate.is_some() || is_linear;
     let mut lowered = lower::lower_curved(program)?;
-    if is_of_model && !lowered.products.is_empty() {
-        let feature = "certificate, exact answer or state file";
+    if is_linear && !lowered.products.is_empty() {
+        let feature = "exact answer or state file";
         let linear = lower::lower(program);
         lowered = linear.map_err(|_| ProgramError::Quadratic { feature })?;
     }

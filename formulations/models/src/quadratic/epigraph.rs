@@ -16,8 +16,8 @@ pub(super) struct Epigraph {
     pub model: Arc<Model>,
     pub quadratic: Arc<Quadratic>,
     /// Columns of each block. No product joins two blocks, so each has a value of its own.
-    blocks: Vec<Vec<ColId>>,
-    sign: f64,
+    pub blocks: Vec<Vec<ColId>>,
+    pub sign: f64,
 }
 
 /// A row with entries: `lower <= entries . x`.
@@ -34,7 +34,7 @@ impl Epigraph {
     }
 
     /// The column above a block.
-    fn above(&self, block: usize) -> ColId {
+    pub fn above(&self, block: usize) -> ColId {
         ColId((self.model.num_cols() + block) as u32)
     }
 
@@ -59,9 +59,10 @@ impl Epigraph {
             b.set_integer(col, model.is_integer(col));
             b.set_col_name(col, model.col_name(col));
         }
-        for block in &self.blocks {
+        for (k, block) in self.blocks.iter().enumerate() {
             // A convex form without linear part is not negative.
-            b.add_col(self.sign, 0.0..=self.largest(block));
+            let above = b.add_col(self.sign, 0.0..=self.largest(block));
+            b.set_col_name(above, self.name_above(k));
         }
         for i in 0..model.num_rows() {
             let row = RowId(i as u32);
@@ -72,6 +73,23 @@ impl Epigraph {
             b.add_row(bounds, entries);
         }
         b.build()
+    }
+
+    /// A name for the column above a block that no column of the model has.
+    fn name_above(&self, block: usize) -> String {
+        let names = || (0..self.model.num_cols()).map(|j| self.model.col_name(ColId(j as u32)));
+        let longest = names().map(|name| name.len()).max().unwrap_or(0);
+        let mut name = format!("block{block}");
+        if names().any(|own| own == name) {
+            name += &"_".repeat(longest);
+        }
+        name
+    }
+
+    /// Minimised objective of a point of the linear model.
+    pub fn relaxed_objective(&self, x: &[f64]) -> f64 {
+        let n = self.model.num_cols();
+        self.sign * self.model.objective(&x[..n]) + x[n..].iter().sum::<f64>()
     }
 
     /// A bound above a block at all points; infinite if its columns have no useful one. With it the
@@ -122,26 +140,18 @@ impl Epigraph {
 
     /// Tangents of the blocks at a point. `wanted` selects blocks by number and value. A block of
     /// one integer column gets secants between neighbouring integers, which are above its tangents.
-    pub fn tangents(&self, x: &[f64], wanted: impl Fn(usize, f64) -> bool) -> Vec<Tangent> {
+    pub fn tangents(&self, x: &[f64], wanted: impl Fn(usize) -> bool) -> Vec<Tangent> {
         let (gradient, values) = (self.gradient(x), self.values(x));
         let mut tangents = Vec::new();
         for (k, block) in self.blocks.iter().enumerate() {
-            if !wanted(k, values[k]) {
+            if !wanted(k) {
                 continue;
             }
             match block[..] {
                 [col] if self.model.is_integer(col) => {
-                    let at = x[col.index()];
                     let curvature = self.quadratic.row(col).map(|e| self.sign * e.1).sum();
-                    let near = at.round();
-                    let is_whole = (at - near).abs() < 1e-6;
-                    let first = if is_whole { near - 1.0 } else { at.floor() };
-                    for from in [first, first + 1.0]
-                        .into_iter()
-                        .take(1 + usize::from(is_whole))
-                    {
-                        tangents.push(self.secant(k, col, curvature, from));
-                    }
+                    let secants = Self::secant_starts(x[col.index()]);
+                    tangents.extend(secants.map(|from| self.secant(k, col, curvature, from)));
                 }
                 _ => {
                     let above = [(self.above(k), 1.0)].into_iter();
@@ -154,6 +164,15 @@ impl Epigraph {
             }
         }
         tangents
+    }
+
+    /// The integers at which secants near a value begin: both around an integer.
+    pub fn secant_starts(at: f64) -> impl Iterator<Item = f64> {
+        let near = at.round();
+        let is_whole = (at - near).abs() < 1e-6;
+        let first = if is_whole { near - 1.0 } else { at.floor() };
+        let both = [first, first + 1.0].into_iter();
+        both.take(1 + usize::from(is_whole))
     }
 
     /// The line through a square at two neighbouring integers: it is above the square only between

@@ -1,6 +1,7 @@
 //! Programs with integers and a convex quadratic objective.
 
 use super::epigraph::Epigraph;
+use super::exact::ExactTangents;
 use super::tangents::Tangents;
 use remat_lp::qp::{self, QuadraticOutcome, QuadraticSettings};
 use remat_lp::{LimitKind, Limits, Model, Quadratic};
@@ -15,7 +16,8 @@ use std::time::Instant;
 /// are those of linear programs with tangents of the objective, so they hold as in
 /// [`Solver::run`]. The convexity is the caller's to check ([`Quadratic::check_convex`]).
 ///
-/// Files of the control (states, certificates) and exact answers are not supported, and ignored.
+/// A certificate is one of the linear model with tangents among its constraints. Its checker
+/// compares them with the objective. State files and exact answers are not supported, and ignored.
 ///
 /// ```
 /// use remat_lp::{ColId, ModelBuilder, Quadratic, Sense};
@@ -49,8 +51,10 @@ pub fn solve_integer(
     let relaxed = qp::solve(model, quadratic, &QuadraticSettings::default(), &limits);
     let outcome = relaxed.map_or(QuadraticOutcome::Limit(LimitKind::Numerical), |s| s.outcome);
     let sign = model.sense().sign();
-    let tangents = match outcome {
-        QuadraticOutcome::Optimal(s) => epigraph.tangents(&s.x, |_, _| true),
+    let proves = control.certificate.is_some();
+    let first = match outcome {
+        QuadraticOutcome::Optimal(s) => Some(s.x),
+        _ if proves => None,
         QuadraticOutcome::Infeasible(_) => {
             return Ok(ended(SolveStatus::Infeasible, sign * f64::INFINITY, begun));
         }
@@ -58,9 +62,10 @@ pub fn solve_integer(
             let worst = -sign * f64::INFINITY;
             return Ok(ended(SolveStatus::InfeasibleOrUnbounded, worst, begun));
         }
-        QuadraticOutcome::Limit(_) => Vec::new(),
+        QuadraticOutcome::Limit(_) => None,
     };
-    let linear = epigraph.linear(tangents)?;
+    let tangents_at = |x: &Vec<f64>| epigraph.tangents(x, |_| true);
+    let linear = epigraph.linear(first.as_ref().map_or_else(Vec::new, tangents_at))?;
     let mut how = settings.clone();
     let starts = how.starts.iter().filter(|x| x.len() == model.num_cols());
     how.starts = starts.map(|x| epigraph.extended(x)).collect();
@@ -74,18 +79,30 @@ pub fn solve_integer(
         let epigraph = epigraph.clone();
         Arc::new(Observed { epigraph, inner })
     };
+    // A certificate states its tangents itself, in rational numbers.
+    let plain = proves.then(|| epigraph.linear(Vec::new())).transpose()?;
+    let exact = plain.map(|plain| ExactTangents::new(plain, tangents.clone(), first));
+    let (exact, problem) = match exact.transpose() {
+        Ok(exact) => (exact, None),
+        Err(problem) => (None, Some(problem)),
+    };
     let control = Control {
         observers: control.observers.into_iter().map(observed).collect(),
         checkpoint: None,
         resume: None,
-        certificate: None,
+        certificate: control.certificate.filter(|_| problem.is_none()),
         ..control
     };
-    let solver = Solver::new(linear, how).with_control(control);
+    let mut solver = Solver::new(linear, how).with_control(control);
+    if let Some(exact) = exact {
+        solver = solver.with_stated_rows(Arc::new(exact));
+    }
     let solver = solver
         .with_separator(tangents.clone())
         .with_heuristic(tangents);
-    Ok(in_own_terms(&epigraph, solver.run()?, begun))
+    let mut result = in_own_terms(&epigraph, solver.run()?, begun);
+    result.certificate_problem = result.certificate_problem.or(problem);
+    Ok(result)
 }
 
 /// A result without a point.

@@ -12,11 +12,9 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Distance of a column above a block from the block, relative to 1 + the block, from which a
-/// tangent is worth its row.
+/// Distance of a column above a block from the block, and of a node's bound from its quadratic
+/// program, from which tangents are worth their rows.
 const DISTANCE: f64 = 1e-7;
-/// Relative distance of a node's bound from its quadratic program at which its tangents suffice.
-const BOUND: f64 = 1e-7;
 /// Largest distance of an integer column from an integer.
 const WHOLE: f64 = 1e-6;
 /// Limit on remembered programs; a full memory is cleared.
@@ -27,7 +25,7 @@ type Optimum = Option<Arc<(f64, Vec<f64>)>>;
 
 /// Finds tangents and points.
 pub(super) struct Tangents {
-    epigraph: Arc<Epigraph>,
+    pub epigraph: Arc<Epigraph>,
     stop: Option<Arc<AtomicBool>>,
     /// Optima by the bit patterns of all bounds. An optimum depends on its bounds alone, so threads
     /// share the memory without an effect on the search.
@@ -96,34 +94,49 @@ impl Tangents {
         let mut integers = (0..model.num_cols()).filter(|&j| model.is_integer(ColId(j as u32)));
         integers.all(|j| (x[j] - x[j].round()).abs() <= WHOLE)
     }
-}
 
-impl Separator for Tangents {
-    fn separate(&self, node: &NodeView<'_>, sink: &mut CutSink) {
+    /// Points at which tangents raise the relaxation at a node's point `x`, with their blocks.
+    /// `bound`: minimised objective of the relaxation. `distance`: that from which a tangent is worth
+    /// its row, relative to 1 and the block or the objective.
+    pub fn points(
+        &self,
+        x: &[f64],
+        (lower, upper): (&[f64], &[f64]),
+        bound: f64,
+        distance: f64,
+    ) -> Vec<(Vec<f64>, Vec<usize>)> {
         let e = &self.epigraph;
         let n = e.model.num_cols();
-        let above = &node.x[n..];
-        let below = |k: usize, value: f64| value - above[k] > DISTANCE * (1.0 + value.abs());
-        let mut rows = e.tangents(node.x, below);
-        if rows.is_empty() {
-            return;
+        let values = e.values(x);
+        let below = |&k: &usize| values[k] - x[n + k] > distance * (1.0 + values[k].abs());
+        let blocks: Vec<usize> = (0..values.len()).filter(below).collect();
+        if blocks.is_empty() {
+            return Vec::new();
         }
-        let optimum = match self.is_integral(node.x) {
-            true => self.with_integers_of(node.x),
+        let optimum = match self.is_integral(x) {
+            true => self.with_integers_of(x),
             false => {
-                let optimum = self.optimum(&node.lower[..n], &node.upper[..n]);
-                let enough = |o: &(f64, Vec<f64>)| node.bound >= o.0 - BOUND * (1.0 + o.0.abs());
+                let optimum = self.optimum(&lower[..n], &upper[..n]);
+                let enough = |o: &(f64, Vec<f64>)| bound >= o.0 - distance * (1.0 + o.0.abs());
                 if optimum.as_deref().is_some_and(enough) {
-                    return;
+                    return Vec::new();
                 }
                 optimum
             }
         };
-        if let Some(optimum) = optimum {
-            rows.extend(e.tangents(&optimum.1, |_, _| true));
-        }
-        for (bounds, entries) in rows {
-            sink.add(bounds, entries);
+        let mut points = vec![(x.to_vec(), blocks)];
+        points.extend(optimum.map(|o| (o.1.clone(), (0..values.len()).collect())));
+        points
+    }
+}
+
+impl Separator for Tangents {
+    fn separate(&self, node: &NodeView<'_>, sink: &mut CutSink) {
+        for (x, blocks) in self.points(node.x, (node.lower, node.upper), node.bound, DISTANCE) {
+            let rows = self.epigraph.tangents(&x, |k| blocks.contains(&k));
+            for (bounds, entries) in rows {
+                sink.add(bounds, entries);
+            }
         }
     }
 

@@ -60,6 +60,10 @@ impl DualScratch {
 /// A run from an advanced basis counts as long after this number of steps plus the number of rows.
 const SHORT_RUN_LIMIT: u64 = 50;
 
+/// Limit on the times that a run stalls. Rows that are nearly parallel may let the method cycle
+/// between bases whose values differ by rounding, whatever the costs.
+const STALL_LIMIT: u32 = 8;
+
 /// Problem that the method is solving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DualPhase {
@@ -89,6 +93,8 @@ pub(crate) struct Dual<'a> {
     /// The objective at its last increase, and the steps since.
     risen: f64,
     stalled: u64,
+    /// The times that the method stalled.
+    stalls: u32,
 }
 
 /// Result of one iteration.
@@ -119,6 +125,7 @@ pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> Simple
         steps: 0,
         risen: f64::NEG_INFINITY,
         stalled: 0,
+        stalls: 0,
     };
     dual.run(perturb)
 }
@@ -236,6 +243,11 @@ impl Dual<'_> {
                         if self.has_stalled() {
                             // Even if costs are perturbed already: use other, larger random
                             // numbers.
+                            self.stalls += 1;
+                            if self.stalls > STALL_LIMIT {
+                                self.leave();
+                                return SimplexEnd::Trouble;
+                            }
                             self.may_perturb = false;
                             self.core.perturb_costs();
                             break DualRebuild::Perturbed;

@@ -38,18 +38,16 @@ impl CertifiedTree<'_> {
             if let Some(s) = &mut self.lower[j]
                 && !s.value.is_int()
             {
+                let (part, sense) = ([(s.line, one())], ConstraintSense::AtLeast);
+                s.line = self.proof.combine_rounded(sense, &s.value, &form, &part);
                 s.value = ceiling(&s.value);
-                let part = [(s.line, one())];
-                s.line =
-                    (self.proof).combine(ConstraintSense::AtLeast, &s.value, &form, &part, true);
             }
             if let Some(s) = &mut self.upper[j]
                 && !s.value.is_int()
             {
+                let (part, sense) = ([(s.line, one())], ConstraintSense::AtMost);
+                s.line = self.proof.combine_rounded(sense, &s.value, &form, &part);
                 s.value = floor(&s.value);
-                let part = [(s.line, one())];
-                s.line =
-                    (self.proof).combine(ConstraintSense::AtMost, &s.value, &form, &part, true);
             }
         }
     }
@@ -84,14 +82,14 @@ impl CertifiedTree<'_> {
                     let Some(side) = side else {
                         continue;
                     };
-                    let Some((value, parts)) = self.implied(i, *j, a, up, side) else {
+                    let Some((exact, parts)) = self.implied(i, *j, a, up, side) else {
                         continue;
                     };
                     let round = self.m.integer[*j];
                     let value = match (round, up) {
-                        (false, _) => shortened(&value, BITS, up),
-                        (true, true) => floor(&value),
-                        (true, false) => ceiling(&value),
+                        (false, _) => shortened(&exact, BITS, up),
+                        (true, true) => floor(&exact),
+                        (true, false) => ceiling(&exact),
                     };
                     if !self.is_worth_having(*j, up, &value) {
                         continue;
@@ -103,7 +101,10 @@ impl CertifiedTree<'_> {
                         ConstraintSense::AtLeast
                     };
                     let form = format!("1 {j} 1");
-                    let line = self.proof.combine(sense, &value, &form, &parts, round);
+                    let line = match round {
+                        true => self.proof.combine_rounded(sense, &exact, &form, &parts),
+                        false => self.proof.combine(sense, &value, &form, &parts, false),
+                    };
                     let of = if up { &mut self.upper } else { &mut self.lower };
                     of[*j] = Some(ActiveBound { value, line });
                 }

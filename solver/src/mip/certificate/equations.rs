@@ -5,7 +5,7 @@
 use super::proof::Derivation;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::exact::lattice::{IntegerPoints, connected, integer_points};
-use crate::mip::exact::{Integer, Rational, ceiling, floor, one};
+use crate::mip::exact::{Integer, Rational, one};
 use dashu_int::UBig;
 use dashu_int::ops::Gcd;
 use num_traits::Zero;
@@ -113,12 +113,9 @@ fn refuse(m: &ExactModel, proof: &mut Derivation, parts: &[(usize, Rational)]) -
         lines.push((proof.rows[*row].lower?, y.clone()));
     }
     let form = entries(sum.iter().filter(|e| !e.1.is_zero()).map(|(j, a)| (*j, a)));
-    let mut rounded = |sense: ConstraintSense, to: Rational| {
-        let plain = proof.combine(sense, &side, &form, &lines, false);
-        proof.combine(sense, &to, &form, &[(plain, one())], true)
-    };
-    let above = rounded(ConstraintSense::AtLeast, ceiling(&side));
-    let below = rounded(ConstraintSense::AtMost, floor(&side));
+    let mut rounded = |sense| proof.combine_rounded(sense, &side, &form, &lines);
+    let above = rounded(ConstraintSense::AtLeast);
+    let below = rounded(ConstraintSense::AtMost);
     let parts = [(above, one()), (below, -one())];
     Some(proof.combine(ConstraintSense::AtLeast, &one(), "0", &parts, false))
 }

@@ -15,14 +15,17 @@ mod coefficients;
 mod cuts;
 mod duals;
 mod equations;
+mod leaf;
 mod probing;
 mod proof;
 mod settling;
 mod solution;
+mod stated;
 mod tree;
 mod write;
 
 pub(crate) use settling::{OUT_OF_WORK, Settling};
+pub use stated::{StatedRow, StatedRows};
 
 use crate::mip::exact::{Rational, decimal, total};
 use remat_lp::{ColId, Model, RowId};

@@ -1,13 +1,15 @@
 //! The constraints of a proof: the model's constraints, then derived ones, each with its reason.
 
-use super::{ConstraintSense, ExactModel, SidePositions, entries};
-use crate::mip::exact::Rational;
+use super::{ConstraintSense, ExactModel, SidePositions, StatedRow, entries};
+use crate::mip::exact::{Rational, ceiling, floor, one};
 use std::collections::BTreeSet;
 
 /// Reason of a constraint. Numbers refer to other constraints.
 enum StepReason {
     /// A constraint of the model, with its name.
     Given(String),
+    /// A row stated beside the model's.
+    Stated,
     Assumed,
     /// A sum with multipliers, rounded or not.
     Sum {
@@ -21,7 +23,7 @@ enum StepReason {
 impl StepReason {
     fn each(&self, mut see: impl FnMut(usize)) {
         match self {
-            StepReason::Given(_) | StepReason::Assumed => {}
+            StepReason::Given(_) | StepReason::Stated | StepReason::Assumed => {}
             StepReason::Sum { parts, .. } => parts.iter().for_each(|p| see(p.0)),
             StepReason::Split(all) => all.iter().for_each(|&k| see(k)),
         }
@@ -127,6 +129,13 @@ impl Derivation {
         k
     }
 
+    /// Adds a row that is stated beside the model's.
+    pub fn state(&mut self, row: &StatedRow) -> usize {
+        let form = entries(row.entries.iter().map(|(j, v)| (*j, v)));
+        let sense = ConstraintSense::AtLeast;
+        self.derive(sense, &row.side, &form, StepReason::Stated, BTreeSet::new())
+    }
+
     /// Adds the assumption `form <= value` or `form >= value`.
     pub fn assume(&mut self, sense: ConstraintSense, value: &Rational, form: &str) -> usize {
         let own = BTreeSet::from([self.lines.len()]);
@@ -150,6 +159,28 @@ impl Derivation {
         self.derive(sense, side, form, StepReason::Sum { parts, round }, assumes)
     }
 
+    /// Derives a sum of constraints with multipliers whose side `exact` is rounded: up for
+    /// [`ConstraintSense::AtLeast`], else down. A sum of equations becomes an inequality first.
+    pub fn combine_rounded(
+        &mut self,
+        sense: ConstraintSense,
+        exact: &Rational,
+        form: &str,
+        parts: &[(usize, Rational)],
+    ) -> usize {
+        let side = match sense {
+            ConstraintSense::AtLeast => ceiling(exact),
+            _ => floor(exact),
+        };
+        let equation = ConstraintSense::Equal.letter();
+        let is_equation = |k: usize| self.lines[k].text.starts_with(equation);
+        if !parts.iter().all(|(k, _)| is_equation(*k)) {
+            return self.combine(sense, &side, form, parts, true);
+        }
+        let plain = self.combine(sense, exact, form, parts, false);
+        self.combine(sense, &side, form, &[(plain, one())], true)
+    }
+
     /// Derives a constraint that holds in two cases that cover everything: (constraint, its
     /// assumption) twice.
     pub fn unsplit(
@@ -169,36 +200,37 @@ impl Derivation {
         self.derive(sense, side, form, reason, assumes)
     }
 
-    /// The text of the model's constraints, the text of the derived constraints that the last one
-    /// depends on, and the number of the latter. They are renumbered, each with the last place of
-    /// its use.
-    pub fn text(&self, constraints: usize) -> (String, String, usize) {
-        let last = self.lines.len().saturating_sub(1);
-        let mut last_use = vec![None; self.lines.len()];
-        if last >= constraints {
-            last_use[last] = Some(last);
+    /// The constraints of the model and of the last line's proof, renumbered. `constraints`: number
+    /// of the model's constraints.
+    pub fn text(&self, constraints: usize) -> ProofText {
+        let last_use = self.last_uses(constraints);
+        let is_stated = |k: usize| matches!(self.lines[k].reason, StepReason::Stated);
+        let is_used = |k: &usize| last_use[*k].is_some();
+        let behind = || (constraints..self.lines.len()).filter(is_used);
+        let mut place: Vec<usize> = (0..self.lines.len()).collect();
+        let order = behind()
+            .filter(|&k| is_stated(k))
+            .chain(behind().filter(|&k| !is_stated(k)));
+        for (k, at) in order.zip(constraints..) {
+            place[k] = at;
         }
-        for k in (constraints..self.lines.len()).rev() {
-            if last_use[k].is_some() {
-                let used = |of: usize| last_use[of] = last_use[of].max(Some(k));
-                self.lines[k].reason.each(used);
-            }
-        }
-        let mut place: Vec<usize> = (0..constraints).collect();
-        let mut next = constraints;
-        for used in &last_use[constraints..] {
-            place.push(next);
-            next += usize::from(used.is_some());
-        }
-        let (mut given, mut derived) = (String::new(), String::new());
+        let mut text = ProofText {
+            constraints,
+            ..ProofText::default()
+        };
         for (k, line) in self.lines.iter().enumerate() {
-            let text = &line.text;
+            let own = &line.text;
             let reason = match &line.reason {
                 StepReason::Given(name) => {
-                    given += &format!("{name} {text}\n");
+                    text.given += &format!("{name} {own}\n");
                     continue;
                 }
                 _ if last_use[k].is_none() => continue,
+                StepReason::Stated => {
+                    text.given += &format!("s{} {own}\n", place[k]);
+                    text.constraints += 1;
+                    continue;
+                }
                 StepReason::Assumed => "asm".to_string(),
                 StepReason::Sum { parts, round } => {
                     let word = if *round { "rnd" } else { "lin" };
@@ -216,8 +248,37 @@ impl Derivation {
                 Some(of) if of > k => place[of].to_string(),
                 _ => "-1".to_string(),
             };
-            derived += &format!("d{} {text} {{ {reason} }} {until}\n", place[k]);
+            text.derived += &format!("d{} {own} {{ {reason} }} {until}\n", place[k]);
+            text.count += 1;
         }
-        (given, derived, next - constraints)
+        text
     }
+
+    /// The line that uses each line last, itself for the last one; `None` for lines of no use to
+    /// the last one.
+    fn last_uses(&self, constraints: usize) -> Vec<Option<usize>> {
+        let last = self.lines.len().saturating_sub(1);
+        let mut last_use = vec![None; self.lines.len()];
+        if last >= constraints {
+            last_use[last] = Some(last);
+        }
+        for k in (constraints..self.lines.len()).rev() {
+            if last_use[k].is_some() {
+                let used = |of: usize| last_use[of] = last_use[of].max(Some(k));
+                self.lines[k].reason.each(used);
+            }
+        }
+        last_use
+    }
+}
+
+/// The text of a proof.
+#[derive(Default)]
+pub(crate) struct ProofText {
+    /// Constraints of the model and stated ones, and their number.
+    pub given: String,
+    pub constraints: usize,
+    /// Derived constraints, and their number.
+    pub derived: String,
+    pub count: usize,
 }

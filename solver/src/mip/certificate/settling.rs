@@ -4,7 +4,8 @@
 use super::ExactModel;
 use super::equations;
 use super::proof::Derivation;
-use super::solution::exact_point;
+use super::solution::{exact_point, point_near};
+use super::stated::StatedRows;
 use super::tree::{self, Goal};
 use crate::beside::joined;
 use crate::mip::exact::Rational;
@@ -36,6 +37,8 @@ pub(crate) struct Settling<'a> {
     /// Limits on the nodes of a tree, and on the ticks of its relaxations.
     nodes: u64,
     ticks: u64,
+    /// Rows that the proof may state beside the model's.
+    stated: Option<&'a dyn StatedRows>,
     stop: Arc<AtomicBool>,
 }
 
@@ -81,6 +84,7 @@ impl<'a> Settling<'a> {
             searches: settings.exact,
             nodes: u64::MAX,
             ticks: u64::MAX,
+            stated: None,
             stop: stop.clone(),
         }
     }
@@ -99,6 +103,11 @@ impl<'a> Settling<'a> {
             ticks: settings.confirmation.ticks,
             ..Settling::of(model, result, settings, stop)
         }
+    }
+
+    /// The same with rows that the proof may state beside the model's.
+    pub fn with_stated(self, stated: Option<&'a dyn StatedRows>) -> Self {
+        Settling { stated, ..self }
     }
 
     /// Confirms the claim.
@@ -123,7 +132,7 @@ impl<'a> Settling<'a> {
         let exact = ExactModel::new(self.model).ok_or("numbers that are not finite")?;
         let mut point = match claimed {
             None => None,
-            Some(s) => match exact_point(self.model, &exact, &s.x) {
+            Some(s) => match self.exact_point(&exact, &s.x) {
                 None if !self.searches => {
                     return Err("the solution is feasible within tolerances only".into());
                 }
@@ -153,6 +162,13 @@ impl<'a> Settling<'a> {
         ))
     }
 
+    fn exact_point(&self, exact: &ExactModel, x: &[f64]) -> Option<Vec<Rational>> {
+        match self.stated {
+            Some(stated) => point_near(exact, x, stated),
+            None => exact_point(self.model, exact, x),
+        }
+    }
+
     fn attempt(
         &self,
         exact: &ExactModel,
@@ -171,7 +187,7 @@ impl<'a> Settling<'a> {
             ticks: self.ticks,
             stop: &self.stop,
         };
-        let end = tree::prove(self.model, exact, goal, proof, &mut search);
+        let end = tree::prove(self.model, exact, goal, proof, self.stated, &mut search);
         end.map_err(|problem| match search.nodes {
             0 => OUT_OF_WORK.into(),
             _ => format!("no proof: {problem}"),

@@ -37,7 +37,6 @@ impl Settled {
             proof,
             constraints,
         } = self;
-        let constraints = *constraints;
         let mut out = format!(
             "% {}: written by remat-bb; constant {} is not part of the objective\nVER 1.1\nVAR {}\n",
             if model.name().is_empty() {
@@ -68,9 +67,9 @@ impl Settled {
             if exact.maximise { "max" } else { "min" },
             entries(costs)
         );
-        let _ = writeln!(out, "CON {} {}", constraints, proof.bounds);
-        let (given, derived, count) = proof.text(constraints);
-        out += &given;
+        let text = proof.text(*constraints);
+        let _ = writeln!(out, "CON {} {}", text.constraints, proof.bounds);
+        out += &text.given;
         let _ = match (&goal, &point) {
             (Some(goal), Some(x)) => {
                 let (low, high) = if exact.maximise {
@@ -90,8 +89,8 @@ impl Settled {
             }
             _ => writeln!(out, "RTP infeas\nSOL 0"),
         };
-        let _ = writeln!(out, "DER {count}");
-        out += &derived;
+        let _ = writeln!(out, "DER {}", text.count);
+        out += &text.derived;
         let packed = encode(path, &out).map_err(|e| SolveError::file(path, e))?;
         whole_file::write(path, &[&packed]).map_err(|e| SolveError::file(path, e))
     }

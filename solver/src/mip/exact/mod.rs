@@ -6,6 +6,7 @@ pub(crate) mod lattice;
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use num_traits::{Signed, Zero};
+use std::collections::BTreeMap;
 
 pub(crate) use remat_lp::rational::{Rational, decimal, one, total};
 pub(crate) type Integer = IBig;
@@ -117,9 +118,19 @@ pub(crate) fn common_step<'a>(numbers: impl Iterator<Item = &'a Rational>) -> Ra
 /// Solves a square system given as rows of (column, coefficient) and a right-hand side; `None` if
 /// it is singular.
 pub(crate) fn solve_square(
-    mut rows: Vec<std::collections::BTreeMap<usize, Rational>>,
-    mut side: Vec<Rational>,
+    rows: Vec<BTreeMap<usize, Rational>>,
+    side: Vec<Rational>,
 ) -> Option<Vec<Rational>> {
+    let n = rows.len();
+    let (x, rank) = solve_any(rows, side)?;
+    (rank == n).then_some(x)
+}
+
+/// A solution of a system with as many unknowns as rows, and its rank; `None` if there is none.
+pub(crate) fn solve_any(
+    mut rows: Vec<BTreeMap<usize, Rational>>,
+    mut side: Vec<Rational>,
+) -> Option<(Vec<Rational>, usize)> {
     let n = rows.len();
     let mut pivots: Vec<(usize, usize)> = Vec::with_capacity(n);
     let mut open: Vec<usize> = (0..n).collect();
@@ -127,7 +138,12 @@ pub(crate) fn solve_square(
         // Takes the shortest row: little fill, small numbers.
         let at = (0..open.len()).min_by_key(|&k| rows[open[k]].len())?;
         let r = open.swap_remove(at);
-        let (&c, _) = rows[r].iter().next()?;
+        let Some((&c, _)) = rows[r].iter().next() else {
+            if side[r].is_zero() {
+                continue;
+            }
+            return None;
+        };
         let pivot_row = rows[r].clone();
         let pivot = pivot_row[&c].clone();
         for &o in &open {
@@ -155,13 +171,12 @@ pub(crate) fn solve_square(
         }
         x[c] = v / &rows[r][&c];
     }
-    Some(x)
+    Some((x, pivots.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     fn q(a: i64, b: i64) -> Rational {
         Rational::from_parts_signed(a.into(), b.into())
@@ -233,6 +248,9 @@ mod tests {
         let x = solve_square(rows, vec![q(1, 1), q(0, 1), q(2, 1)]).unwrap();
         assert_eq!(x, [q(-3, 5), q(11, 5), q(-1, 5)]);
         let singular = vec![row(&[(0, 1), (1, 2)]), row(&[(0, 2), (1, 4)])];
-        assert!(solve_square(singular, vec![q(1, 1), q(2, 1)]).is_none());
+        assert!(solve_square(singular.clone(), vec![q(1, 1), q(2, 1)]).is_none());
+        let (x, rank) = solve_any(singular.clone(), vec![q(1, 1), q(2, 1)]).unwrap();
+        assert_eq!((&x[0] + q(2, 1) * &x[1], rank), (q(1, 1), 1));
+        assert!(solve_any(singular, vec![q(1, 1), q(3, 1)]).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! The extensions of a search, and the columns that they need.
 
 use super::{BranchingRule, Heuristic, Needs, NodeSelector, PresolveStep, Propagator, Separator};
+use crate::mip::certificate::StatedRows;
 use std::sync::Arc;
 
 /// Extensions supplied by a domain.
@@ -12,6 +13,8 @@ pub(crate) struct Extensions {
     pub propagators: Vec<Arc<dyn Propagator>>,
     pub selector: Option<Arc<dyn NodeSelector>>,
     pub steps: Vec<Arc<dyn PresolveStep>>,
+    /// Rows that a proof may state; they make lazy rows provable.
+    pub stated: Option<Arc<dyn StatedRows>>,
     /// True if they work on the presolved problem in the columns of the original model.
     pub is_mapped: bool,
 }

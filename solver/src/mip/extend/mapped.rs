@@ -51,6 +51,7 @@ impl Extensions {
                 .map(|p| Arc::new(Mapped(mapped(&space), p)) as Arc<dyn Propagator>)
                 .collect(),
             selector: self.selector.clone(),
+            stated: self.stated.clone(),
             steps: Vec::new(),
             is_mapped: true,
         }

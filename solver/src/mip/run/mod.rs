@@ -66,18 +66,22 @@ impl Solver {
         if self.settings.nesting > 0 || (path.is_none() && !self.settings.exact) {
             return;
         }
-        let lazy = self.extensions.separators.iter().any(|s| s.is_lazy());
+        let stated = self.extensions.stated.as_deref();
+        let model = stated.map_or(&*self.model, |stated| stated.model());
+        let lazy = stated.is_none() && self.extensions.separators.iter().any(|s| s.is_lazy());
         let settled = if lazy || self.settings.cutoff.is_some() {
             Err("lazy rows and cutoffs are no part of the model".into())
-        } else if let Some(rounded) = self.model.rounded() {
+        } else if let Some(rounded) = model.rounded() {
             Err(rounded.to_string())
         } else {
-            Settling::of(&self.model, result, &self.settings, stop.flag()).run()
+            Settling::of(model, result, &self.settings, stop.flag())
+                .with_stated(stated)
+                .run()
         };
         if let Some(path) = path {
             match &settled {
                 Ok(settled) => {
-                    let written = settled.write(path, &self.model);
+                    let written = settled.write(path, model);
                     result.file_problems.certificate = written.err().map(|e| e.to_string());
                 }
                 Err(problem) => {
@@ -86,7 +90,7 @@ impl Solver {
             }
         }
         if self.settings.exact {
-            claim::tell(result, &self.model, settled, stop.status());
+            claim::tell(result, model, settled, stop.status());
         }
     }
 
