@@ -245,7 +245,7 @@ impl MpsReader {
         };
         let mut half = number(w[2])?;
         if self.section == "QMATRIX" || a == b {
-            half = half / RBig::from(2);
+            half /= RBig::from(2);
         }
         *self.model.products.entry((a, b)).or_default() += &half;
         *self.model.products.entry((b, a)).or_default() += half;

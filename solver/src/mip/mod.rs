@@ -56,13 +56,12 @@ mod watch;
 mod worker;
 
 pub use branching::split::{IntegerExpressions, OrderedGroups};
-pub use certificate::{StatedRow, StatedRows};
 pub use check::{Refusal, check_point};
 pub use control::{Checkpoint, Control, NodeChange, NodeEvent, Observer, Progress};
 pub use extend::{
     BestBound, BestEstimate, BranchingRule, CutRow, CutSink, Decision, DepthFirst, Heuristic,
     Needs, NodeSelector, NodeSummary, NodeView, PresolveEffect, PresolveStep, Propagator,
-    Separator, SolutionSink, WayBack,
+    Separator, SolutionSink, StatedRow, StatedRows, WayBack,
 };
 pub use outcome::{ExactClaim, FileProblems, Info, Solution, SolveError, SolveResult, SolveStatus};
 pub use settings::{Confirmation, Limits, NodeSelection, Settings};

@@ -1,9 +1,9 @@
 //! A model with its settings and extensions, about to be solved.
 
-use crate::mip::certificate::StatedRows;
 use crate::mip::control::Control;
 use crate::mip::extend::{
     BranchingRule, Extensions, Heuristic, NodeSelector, PresolveStep, Propagator, Separator,
+    StatedRows,
 };
 use crate::mip::settings::Settings;
 use remat_lp::Model;

@@ -25,7 +25,6 @@ mod tree;
 mod write;
 
 pub(crate) use settling::{OUT_OF_WORK, Settling};
-pub use stated::{StatedRow, StatedRows};
 
 use crate::mip::exact::{Rational, decimal, total};
 use remat_lp::{ColId, Model, RowId};

@@ -1,7 +1,8 @@
 //! The constraints of a proof: the model's constraints, then derived ones, each with its reason.
 
-use super::{ConstraintSense, ExactModel, SidePositions, StatedRow, entries};
+use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::exact::{Rational, ceiling, floor, one};
+use crate::mip::extend::StatedRow;
 use std::collections::BTreeSet;
 
 /// Reason of a constraint. Numbers refer to other constraints.

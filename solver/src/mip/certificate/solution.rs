@@ -2,8 +2,9 @@
 //! their linear program.
 
 use super::ExactModel;
-use super::stated::{StatedRows, is_near};
+use super::stated::is_near;
 use crate::mip::exact::{Rational, decimal, solve_any, solve_square, total};
+use crate::mip::extend::StatedRows;
 use remat_lp::{ColId, Model, VarStatus};
 use std::collections::BTreeMap;
 

@@ -3,10 +3,11 @@
 use super::proof::Derivation;
 use super::settling::{Attempt, TreeLimits};
 use super::solution::exact_point;
-use super::stated::{StatedLine, StatedRows};
+use super::stated::StatedLine;
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::exact::{Rational, binary, common_step, double, one};
+use crate::mip::extend::StatedRows;
 use num_traits::{Signed, Zero};
 use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, Solution, Solver};
 use std::sync::Arc;

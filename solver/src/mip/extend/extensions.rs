@@ -1,7 +1,8 @@
 //! The extensions of a search, and the columns that they need.
 
-use super::{BranchingRule, Heuristic, Needs, NodeSelector, PresolveStep, Propagator, Separator};
-use crate::mip::certificate::StatedRows;
+use super::{
+    BranchingRule, Heuristic, Needs, NodeSelector, PresolveStep, Propagator, Separator, StatedRows,
+};
 use std::sync::Arc;
 
 /// Extensions supplied by a domain.

@@ -7,9 +7,11 @@
 mod decision;
 mod extensions;
 mod mapped;
+mod stated;
 
 pub use decision::Decision;
 pub(crate) use extensions::Extensions;
+pub use stated::{StatedRow, StatedRows};
 
 use remat_lp::{Bounds, ColId, Model};
 use std::sync::Arc;
